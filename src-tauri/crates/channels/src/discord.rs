@@ -10,7 +10,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, exchange_secret_url, pause_of, post_json};
+use crate::http::{Answer, confirmed, exchange_secret_url, pause_of, post_json};
 use crate::marks::Markup;
 use crate::text::utf16_length;
 
@@ -76,9 +76,7 @@ impl Channel for DiscordChannel {
 
 fn outcome(answer: &Answer) -> SendOutcome {
     match (answer.status, answer.outcome(SERVICE)) {
-        (_, SendOutcome::Accepted { .. }) => {
-            SendOutcome::Accepted { message_id: answer.json()["id"].as_str().map(str::to_owned) }
-        }
+        (_, SendOutcome::Accepted { .. }) => confirmed(SERVICE, answer.json()["id"].as_str()),
         (429, SendOutcome::Later { reason, after }) => {
             let pause = answer.json()["retry_after"].as_f64().and_then(pause_of);
             SendOutcome::Later { reason, after: pause.or(after) }

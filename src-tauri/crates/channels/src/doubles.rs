@@ -187,7 +187,6 @@ pub(crate) fn class(outcome: &SendOutcome) -> &'static str {
         SendOutcome::Unknown { .. } => "unknown",
         SendOutcome::Refused { .. } => "refused",
         SendOutcome::Broken { .. } => "broken",
-        SendOutcome::Moved { .. } => "moved",
     }
 }
 

@@ -73,6 +73,17 @@ impl Answer {
     }
 }
 
+/// The class of a success by the service's id of the message. A page of another program, such as the sign-in of a network,
+/// has none.
+pub(crate) fn confirmed(service: &str, message_id: Option<&str>) -> SendOutcome {
+    match message_id {
+        Some(id) => SendOutcome::Accepted { message_id: Some(id.to_owned()) },
+        None => SendOutcome::Unknown {
+            reason: format!("{service} did not confirm the message: its answer has no id."),
+        },
+    }
+}
+
 /// A pause of `seconds`, at most one day; none for a number that is no pause.
 pub(crate) fn pause_of(seconds: f64) -> Option<Duration> {
     let is_pause = seconds.is_finite() && seconds >= 0.0;

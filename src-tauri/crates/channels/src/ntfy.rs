@@ -11,7 +11,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, SEND_TIMEOUT, exchange, post_json};
+use crate::http::{Answer, SEND_TIMEOUT, confirmed, exchange, post_json};
 use crate::text::{byte_length, plain_body, split, title_line};
 
 const SERVICE: &str = "ntfy";
@@ -97,9 +97,7 @@ fn sequence_id(message: &ChannelMessage, index: usize) -> String {
 fn outcome(answer: &Answer) -> SendOutcome {
     let status = answer.status;
     match (status, answer.json()["code"].as_i64()) {
-        (200..=299, _) => {
-            SendOutcome::Accepted { message_id: answer.json()["id"].as_str().map(str::to_owned) }
-        }
+        (200..=299, _) => confirmed(SERVICE, answer.json()["id"].as_str()),
         // The codes of an invalid and of a reserved topic.
         (_, Some(40_009 | 40_010)) => SendOutcome::Broken {
             reason:

@@ -12,7 +12,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::http::{Answer, SEND_TIMEOUT, exchange, post_json};
+use crate::http::{Answer, SEND_TIMEOUT, confirmed, exchange, post_json};
 use crate::text::{one_line, plain_message, split, utf16_length};
 
 const SERVICE: &str = "WhatsApp";
@@ -189,8 +189,7 @@ fn code_of(answer: &Answer) -> Option<i64> {
 
 fn outcome(answer: &Answer) -> SendOutcome {
     if (200..300).contains(&answer.status) {
-        let message_id = answer.json()["messages"][0]["id"].as_str().map(str::to_owned);
-        return SendOutcome::Accepted { message_id };
+        return confirmed(SERVICE, answer.json()["messages"][0]["id"].as_str());
     }
     match code_of(answer) {
         Some(code) => outcome_of_code(code, answer),

@@ -12,7 +12,7 @@ use rouse_core::text::{escape_line, first_line};
 use serde_json::{Value, json};
 
 use super::error::{TelegramError, TelegramRejection};
-use crate::http::{SEND_TIMEOUT, exchange, post_json};
+use crate::http::{SEND_TIMEOUT, exchange, pause_of, post_json};
 
 /// The address of Telegram's own server.
 pub const TELEGRAM_ROOT: &str = "https://api.telegram.org";
@@ -242,7 +242,7 @@ impl TelegramApi {
         }
         let code = json["error_code"].as_u64().and_then(|code| u16::try_from(code).ok());
         let description = json["description"].as_str().unwrap_or("no description");
-        let asked = json["parameters"]["retry_after"].as_u64().map(Duration::from_secs);
+        let asked = json["parameters"]["retry_after"].as_f64().and_then(pause_of);
         Err(TelegramError::Rejected(TelegramRejection {
             method,
             code: code.unwrap_or(answer.status),
@@ -269,7 +269,7 @@ impl TelegramApi {
                     self.without_token(&reason)
                 ))
             }
-            SendOutcome::Accepted { .. } | SendOutcome::Moved { .. } => unreadable(method),
+            SendOutcome::Accepted { .. } => unreadable(method),
         }
     }
 

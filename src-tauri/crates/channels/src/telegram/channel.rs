@@ -92,7 +92,15 @@ impl TelegramChannel {
         // Everybody in a group could press a button; the ids of groups are negative.
         let has_buttons = to.chat > 0 && has_room_for_buttons(parts);
         let buttons = if has_buttons { message.buttons.as_slice() } else { &[] };
-        match self.send_text(to, &parts[index], buttons).await {
+        let mut sent = self.send_text(to, &parts[index], buttons).await;
+        // Telegram refuses the old id of a group and names the new one.
+        if let Err(TelegramError::Rejected(TelegramRejection { migrate_to: Some(chat), .. })) = sent
+        {
+            let channel = &self.name;
+            tracing::warn!(%channel, old = to.chat, new = chat, "a Telegram group has a new id");
+            sent = self.send_text(ChatAddress { chat, ..to }, &parts[index], buttons).await;
+        }
+        match sent {
             Ok(id) => SendOutcome::Accepted { message_id: id.map(|id| id.to_string()) },
             Err(error) => self.outcome_of(error),
         }
@@ -149,9 +157,6 @@ impl TelegramChannel {
     }
 
     fn rejection_outcome(&self, rejection: &TelegramRejection) -> SendOutcome {
-        if let Some(to) = rejection.migrate_to {
-            return SendOutcome::Moved { to: to.to_string() };
-        }
         if rejection.is_bad_token() {
             let reason = format!(
                 "{rejection} The token of the bot is wrong or revoked. Get a token from BotFather and store it for {}.",
@@ -291,13 +296,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn new_supergroup_moves_the_recipient() {
+    async fn message_follows_a_group_to_its_new_id() {
         let parameters = json!({ "migrate_to_chat_id": -1_001_234_567_890_i64 });
         let text = "Bad Request: group chat was upgraded to a supergroup chat";
-        assert_eq!(
-            outcome(rejected(400, text, &parameters)).await,
-            SendOutcome::Moved { to: "-1001234567890".to_owned() }
-        );
+        let moved = || rejected(400, text, &parameters);
+        let http = FakeTelegramHttp::answering([moved(), sent()]);
+        let (channel, message) = (channel(&http), report("hello"));
+        let outcome_there = channel.send(&message, &channel.render(&message), 0).await;
+        assert_eq!(outcome_there, accepted());
+        assert_eq!(http.calls()[1].1["chat_id"], -1_001_234_567_890_i64);
+        let again = outcome(moved()).await;
+        assert!(matches!(again, SendOutcome::Refused { .. }), "{again:?}");
     }
 
     #[tokio::test]

@@ -73,7 +73,7 @@ pub enum TelegramUpdate {
         text: String,
         /// Whether somebody else may have written the text.
         is_forwarded: bool,
-        /// Whether the text was edited after it was sent.
+        /// Whether the text was edited before it arrived. A later edit is no message.
         is_edited: bool,
         /// Whether a bot inserted the text.
         via_bot: bool,
@@ -128,11 +128,9 @@ impl TelegramUpdate {
     #[must_use]
     pub fn read(update: &Value) -> Option<Self> {
         let update_id = update["update_id"].as_i64()?;
-        let known = match (&update["message"], &update["edited_message"], &update["callback_query"])
-        {
-            (message @ Value::Object(_), ..) => read_message(update_id, message, false),
-            (_, message @ Value::Object(_), _) => read_message(update_id, message, true),
-            (.., press @ Value::Object(_)) => read_press(update_id, press),
+        let known = match (&update["message"], &update["callback_query"]) {
+            (message @ Value::Object(_), _) => read_message(update_id, message),
+            (_, press @ Value::Object(_)) => read_press(update_id, press),
             _ => None,
         };
         Some(known.unwrap_or(Self::Ignored { update_id }))
@@ -158,7 +156,7 @@ pub fn next_offset(offset: Option<i64>, updates: &[TelegramUpdate]) -> Option<i6
     newest.max(offset)
 }
 
-fn read_message(update_id: i64, message: &Value, is_edited: bool) -> Option<TelegramUpdate> {
+fn read_message(update_id: i64, message: &Value) -> Option<TelegramUpdate> {
     let sender = read_sender(update_id, message)?;
     let Some(text) = message["text"].as_str() else {
         let content = content_of(message)?;
@@ -166,7 +164,7 @@ fn read_message(update_id: i64, message: &Value, is_edited: bool) -> Option<Tele
     };
     let has = |field: &str| !message[field].is_null();
     let is_forwarded = has("forward_origin") || has("forward_date") || has("forward_from");
-    let is_edited = is_edited || has("edit_date");
+    let is_edited = has("edit_date");
     let via_bot = has("via_bot");
     if !is_forwarded
         && !is_edited
@@ -349,8 +347,7 @@ mod tests {
             }
         }
         let update = json!({ "update_id": 5, "edited_message": message(&json!({ "text": "x" })) });
-        let edited = TelegramUpdate::read(&update);
-        assert!(matches!(edited, Some(TelegramUpdate::PrivateText { is_edited: true, .. })));
+        assert_eq!(TelegramUpdate::read(&update), Some(ignored()), "an edit of an older message");
     }
 
     #[test]

@@ -54,9 +54,4 @@ pub enum SendOutcome {
         /// The cause as a sentence.
         reason: String,
     },
-    /// The recipient has a new address; the message was not accepted.
-    Moved {
-        /// The new address.
-        to: String,
-    },
 }

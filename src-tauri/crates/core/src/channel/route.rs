@@ -171,6 +171,16 @@ impl ChannelDirectory {
         entry.recipients.iter().find(|recipient| recipient.address == *to)
     }
 
+    /// Why a message on its way cannot be sent: its recipient was unpaired or removed since, or never resolved.
+    #[must_use]
+    pub fn delivery_problem(&self, route: &Route) -> Option<RouteProblem> {
+        let to = route.to.as_ref().map(|to| match &route.thread {
+            Some(thread) => format!("{to}:{thread}"),
+            None => to.clone(),
+        });
+        self.resolve(route.channel.as_str(), to.as_deref()).err()
+    }
+
     /// Why a channel or recipient of a job cannot get its messages; none if they can.
     #[must_use]
     pub fn job_problem(&self, job: &Job) -> Option<JobRouteProblem> {
@@ -281,22 +291,12 @@ fn recipient_route(
     entry: &ChannelEntry,
     to: Option<&str>,
 ) -> Result<Route, RouteProblem> {
-    let addresses = || entry.recipients.iter().map(|known| known.address.clone()).collect();
     let Some(to) = to else {
-        // Written groups do not make the one paired chat ambiguous.
-        let mut candidates: Vec<&Recipient> =
-            entry.recipients.iter().filter(|known| known.is_paired).collect();
-        if candidates.is_empty() {
-            candidates = entry.recipients.iter().collect();
-        }
-        return match candidates.as_slice() {
-            [] => Err(RouteProblem::NoRecipient { channel: channel.clone(), kind: entry.kind }),
-            [only] => Ok(Route { to: Some(only.address.clone()), ..Route::of(channel.clone()) }),
-            _ => Err(RouteProblem::SeveralRecipients {
-                channel: channel.clone(),
-                addresses: addresses(),
-            }),
-        };
+        // Paired recipients come first.
+        let no_recipient =
+            || RouteProblem::NoRecipient { channel: channel.clone(), kind: entry.kind };
+        let first = entry.recipients.first().ok_or_else(no_recipient)?;
+        return Ok(Route { to: Some(first.address.clone()), ..Route::of(channel.clone()) });
     };
     let (address, thread) = match to.rsplit_once(':') {
         Some((address, thread)) => (address, Some(thread.to_owned())),
@@ -305,8 +305,8 @@ fn recipient_route(
     if entry.recipients.iter().any(|known| known.address == address) {
         return Ok(Route { channel: channel.clone(), to: Some(address.to_owned()), thread });
     }
-    let to = to.to_owned();
-    Err(RouteProblem::UnknownRecipient { channel: channel.clone(), to, addresses: addresses() })
+    let addresses = entry.recipients.iter().map(|known| known.address.clone()).collect();
+    Err(RouteProblem::UnknownRecipient { channel: channel.clone(), to: to.to_owned(), addresses })
 }
 
 #[cfg(test)]
@@ -436,13 +436,23 @@ mod tests {
     }
 
     #[test]
-    fn bare_name_is_the_one_paired_chat() {
+    fn bare_name_is_the_first_recipient() {
         let mut known = directory(None);
-        let mut phone = entry(ChannelKind::Telegram, &["7", "-1001"]);
-        phone.recipients[1].is_paired = false;
+        let phone = entry(ChannelKind::Telegram, &["7", "8"]);
         known.channels.insert(ChannelName::new("phone"), phone);
         let route = known.resolve("telegram", None).expect("a route");
         assert_eq!(route.to.as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn removed_recipient_gets_no_waiting_message() {
+        let mut known = directory(None);
+        let route = known.resolve("phone", Some("7:43")).expect("a route");
+        assert_eq!(known.delivery_problem(&route), None);
+        assert_eq!(known.delivery_problem(&Route::of(ChannelName::new("mail"))), None);
+        known.channels.insert(ChannelName::new("phone"), entry(ChannelKind::Telegram, &["8"]));
+        let problem = known.delivery_problem(&route).expect("a problem").to_string();
+        assert_eq!(problem, "`7:43` is no recipient of phone; its recipients are `8`");
     }
 
     #[test]

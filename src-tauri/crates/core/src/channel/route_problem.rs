@@ -35,14 +35,6 @@ pub enum RouteProblem {
         /// The kind of the channel.
         kind: ChannelKind,
     },
-    /// The channel has several recipients, and none is named.
-    #[error("{channel} has several recipients; name one of {}", listed(addresses))]
-    SeveralRecipients {
-        /// The channel.
-        channel: ChannelName,
-        /// The addresses.
-        addresses: Vec<String>,
-    },
     /// The recipient is not among those that the person has paired or written down.
     #[error("`{to}` is no recipient of {channel}; {}", known_recipients(addresses))]
     UnknownRecipient {

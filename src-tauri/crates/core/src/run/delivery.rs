@@ -130,12 +130,13 @@ impl Delivery {
     }
 
     /// When the next attempt is due after a failed one; none if the delivery is given up, a day after its first attempt.
-    /// `after_ms` is the shortest pause that the service asks for.
+    /// `after_ms` is the shortest pause that the service asks for; a longer pause ends with the last attempt.
     #[must_use]
     pub fn next_attempt(&self, now: UnixMs, after_ms: Option<i64>) -> Option<UnixMs> {
         let first = self.first_attempt_at.unwrap_or(now);
+        let last = first.plus_ms(MAX_DELIVERY_AGE_MS);
         let pause = redelivery_pause_ms(self.attempts).max(after_ms.unwrap_or(0));
-        (now.0 - first.0 < MAX_DELIVERY_AGE_MS).then(|| now.plus_ms(pause))
+        (now < last).then(|| now.plus_ms(pause).min(last))
     }
 }
 

@@ -184,9 +184,7 @@ fn route_error(problem: &RouteProblem) -> RpcError {
         | RouteProblem::SeveralChannels { .. }
         | RouteProblem::NoRecipient { .. }
         | RouteProblem::NoChannelNamed => "name",
-        RouteProblem::SeveralRecipients { .. }
-        | RouteProblem::UnknownRecipient { .. }
-        | RouteProblem::NoChoice { .. } => "to",
+        RouteProblem::UnknownRecipient { .. } | RouteProblem::NoChoice { .. } => "to",
     };
     RpcError::field(field, &problem.to_string())
 }

@@ -11,6 +11,7 @@ use rouse_core::channel::{
     Channel, ChannelDetails, ChannelMessage, ChannelName, MessageButton, SendOutcome,
 };
 use rouse_core::decide::has_decision_buttons;
+use rouse_core::ApprovalId;
 use rouse_core::delivery::{Delivery, DeliveryState, NewDelivery};
 use rouse_core::text::strip_quote;
 use rouse_core::time::QuietPolicy;
@@ -23,8 +24,8 @@ use crate::notifier::NotifyError;
 /// The pause before the one repeat of a message without an answer, in milliseconds.
 const REPEAT_PAUSE_MS: i64 = 60_000;
 
-/// The pause between two parts of a message: chat services allow about one message per second.
-const PART_PAUSE: Duration = Duration::from_secs(1);
+/// The pause between two messages or parts: chat services allow about one message per second.
+const MESSAGE_PAUSE: Duration = Duration::from_secs(1);
 
 impl OutboxParts {
     /// Attempts a prepared delivery.
@@ -66,6 +67,9 @@ impl OutboxParts {
             let reason = delivery.reason.as_deref().unwrap_or("No answer");
             return self.fail(delivery, &format!("Not confirmed. {reason}")).await;
         }
+        if let Some(problem) = self.channels.now().delivery_problem(&delivery.route) {
+            return self.fail(delivery, &format!("The message has no place to go: {problem}.")).await;
+        }
         if !self.store.begin_send(&delivery.id, self.clock.now()).await? {
             return Ok(());
         }
@@ -76,7 +80,7 @@ impl OutboxParts {
         let sent = usize::try_from(delivery.sent_parts).unwrap_or(usize::MAX);
         for index in sent..parts.len() {
             if index > 0 {
-                pause(PART_PAUSE, &self.closing).await;
+                pause(MESSAGE_PAUSE, &self.closing).await;
             }
             match channel.send(&message, &parts, index).await {
                 SendOutcome::Accepted { message_id } => {
@@ -88,7 +92,9 @@ impl OutboxParts {
             }
         }
         let (state, now) = (DeliveryState::Delivered, self.clock.now());
-        self.store.settle_delivery(&delivery.id, state, None, now).await
+        self.store.settle_delivery(&delivery.id, state, None, now).await?;
+        pause(MESSAGE_PAUSE, &self.closing).await;
+        Ok(())
     }
 
     /// New buttons for a request to a paired person, whose message shows the whole call.
@@ -143,10 +149,6 @@ impl OutboxParts {
             SendOutcome::Refused { reason } | SendOutcome::Broken { reason } => {
                 self.fail(delivery, &reason).await
             }
-            SendOutcome::Moved { to } if delivery.route.to.as_ref() == Some(&to) => {
-                self.fail(delivery, "The service names the same address as the new one.").await
-            }
-            SendOutcome::Moved { to } => self.store.readdress_delivery(id, &to, now).await,
         }
     }
 
@@ -160,6 +162,10 @@ impl OutboxParts {
         let now = self.clock.now();
         tracing::warn!(reason = strip_quote(reason), "a delivery attempt failed");
         let after_ms = after.map(|pause| i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
+        if let Some(after) = after_ms {
+            let channel = &delivery.route.channel;
+            self.store.delay_channel(channel, now.plus_ms(after), now).await?;
+        }
         let counted = Delivery { attempts: delivery.attempts + 1, ..delivery.clone() };
         match counted.next_attempt(now, after_ms) {
             Some(next) => self.store.postpone_delivery(&delivery.id, reason, next, now).await,
@@ -180,7 +186,13 @@ impl OutboxParts {
         reason: &str,
     ) -> Result<Option<NewDelivery>, StoreError> {
         let channel = &delivery.route.channel;
-        let used: Vec<ChannelName> = self.store.channels_of_message(&delivery.id).await?;
+        let rows = self.store.routes_of_message(&delivery.id).await?;
+        // A row without an approval announces all of the run.
+        let has_message = |approval: &Option<ApprovalId>| {
+            approval.is_none() || delivery.approval.is_none() || *approval == delivery.approval
+        };
+        let used = rows.iter().filter(|(_, approval)| has_message(approval));
+        let used: Vec<ChannelName> = used.map(|(channel, _)| channel.clone()).collect();
         let Some(route) = self.channels.now().fallback(delivery.kind, channel, &used) else {
             return Ok(None);
         };
@@ -188,7 +200,7 @@ impl OutboxParts {
         let text = delivery.text.as_deref().unwrap_or(&delivery.body);
         let is_notification = route.channel.is_notification();
         Ok(Some(NewDelivery {
-            id: delivery.id.of_route(used.len()),
+            id: delivery.id.of_route(rows.len()),
             kind: delivery.kind,
             approval: delivery.approval.clone(),
             route,

@@ -64,6 +64,10 @@ impl OutboxParts {
                     self.store.release_approval(&delivery.id, now).await?;
                     has_moved = true;
                 }
+                // A digest would not be marked as a repeat.
+                None if delivery.is_repeat() => {
+                    self.store.release_delivery(&delivery.id, now).await?;
+                }
                 None => match results.iter_mut().find(|(route, _)| *route == delivery.route) {
                     Some((_, group)) => group.push(delivery),
                     None => results.push((delivery.route.clone(), vec![delivery])),

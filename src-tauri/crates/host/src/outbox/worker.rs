@@ -5,14 +5,15 @@
 use rouse_agent::{DeliveryDecision, DeliveryEvent, HookContext};
 use rouse_core::Run;
 use rouse_core::channel::ChannelName;
+use rouse_core::decide::first_sentence;
 use rouse_core::delivery::{Delivery, DeliveryState};
 use rouse_store::StoreError;
 use tracing::Instrument as _;
 
 use super::{OutboxParts, STORE_PAUSE, pause};
 
-/// Deliveries read at once.
-const BATCH: u32 = 20;
+/// The most characters of a text on a lock screen.
+const MAX_HEADLINE: usize = 180;
 
 /// Why a delivery is not handed to its channel.
 pub(super) enum Withheld {
@@ -25,18 +26,16 @@ pub(super) enum Withheld {
 impl OutboxParts {
     /// Sends the due deliveries of `channel`.
     pub(super) async fn work(self, channel: ChannelName) {
-        loop {
-            match self.send_batch(&channel).await {
-                Ok(0) => return,
-                Ok(_) => {}
+        // Screens leave with the engine; the next start sends the rest.
+        while !self.closing.is_cancelled() {
+            match self.send_next(&channel).await {
+                Ok(true) => {}
+                Ok(false) => return,
                 Err(error) => {
                     tracing::error!(%error, %channel, "the outbox cannot be written");
                     pause(STORE_PAUSE, &self.closing).await;
                     self.recover_sending(&channel).await;
                 }
-            }
-            if self.closing.is_cancelled() {
-                return;
             }
         }
     }
@@ -49,21 +48,17 @@ impl OutboxParts {
         }
     }
 
-    /// Sends or holds due deliveries. Returns their number.
-    async fn send_batch(&self, channel: &ChannelName) -> Result<usize, StoreError> {
-        let due = self.store.due_deliveries(channel, self.clock.now(), BATCH).await?;
-        for delivery in &due {
-            // Screens leave with the engine; the next start sends the rest.
-            if self.closing.is_cancelled() {
-                return Ok(0);
-            }
-            let now = self.clock.now();
-            match self.quiet_until(delivery, now) {
-                Some(until) => self.store.hold_delivery(&delivery.id, until, now).await?,
-                None => self.deliver(delivery).await?,
-            }
+    /// Sends or holds the earliest due delivery. Returns whether there was one.
+    async fn send_next(&self, channel: &ChannelName) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        let Some(delivery) = self.store.due_deliveries(channel, now, 1).await?.pop() else {
+            return Ok(false);
+        };
+        match self.quiet_until(&delivery, now) {
+            Some(until) => self.store.hold_delivery(&delivery.id, until, now).await?,
+            None => self.deliver(&delivery).await?,
         }
-        Ok(due.len())
+        Ok(true)
     }
 
     /// Delivers inside a span that names the run.
@@ -106,7 +101,12 @@ impl OutboxParts {
         match self.hooks.before_delivery(event).await {
             Ok(DeliveryDecision::Allow) => Ok(Delivery { title, body, text, ..delivery.clone() }),
             Ok(DeliveryDecision::Rewrite { title, body }) => {
-                Ok(Delivery { title, body, text: None, ..delivery.clone() })
+                let headline = first_sentence(&body, MAX_HEADLINE);
+                let (body, text) = match text {
+                    Some(_) => (headline, Some(body)),
+                    None => (body, None),
+                };
+                Ok(Delivery { title, body, text, ..delivery.clone() })
             }
             Ok(DeliveryDecision::Suppress(reason)) => Err(Withheld::Suppressed(reason)),
             Err(error) => Err(Withheld::Later(error.to_string())),

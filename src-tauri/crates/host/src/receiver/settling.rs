@@ -82,8 +82,7 @@ impl ReceiverParts {
                 SendOutcome::Later { .. } | SendOutcome::Unknown { .. } => false,
                 SendOutcome::Accepted { .. }
                 | SendOutcome::Refused { .. }
-                | SendOutcome::Broken { .. }
-                | SendOutcome::Moved { .. } => true,
+                | SendOutcome::Broken { .. } => true,
             };
         }
         Ok(is_done)

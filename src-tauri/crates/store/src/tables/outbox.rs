@@ -66,19 +66,21 @@ macro_rules! of_message {
         "(id = $1 OR id >= $1 || '@' AND id < $1 || 'A')"
     };
 }
-const CHANNELS_OF_MESSAGE: &str = concat!("SELECT channel FROM outbox WHERE ", of_message!());
+const ROUTES_OF_MESSAGE: &str =
+    concat!("SELECT channel, approval_id FROM outbox WHERE ", of_message!());
 const HELD_UNTIL: &str =
     concat!("SELECT max(held_until) FROM outbox WHERE ", of_message!(), " AND state = 'held'");
 const HOLD: &str = concat!(
     "UPDATE outbox SET state = 'held', held_until = $2, next_attempt_at = NULL WHERE ",
     of_message!(),
-    " AND state IN ('pending', 'held') AND digest IS NULL
-        AND (state = 'pending' OR held_until IS DISTINCT FROM $2) RETURNING id, run_id"
+    " AND state IN ('pending', 'unknown', 'held') AND digest IS NULL
+        AND (state <> 'held' OR held_until IS DISTINCT FROM $2) RETURNING id, run_id"
 );
 macro_rules! release {
     ($rows:expr) => {
         concat!(
-            "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = $2 WHERE ",
+            "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 THEN 'unknown' ELSE 'pending' END,
+                held_until = NULL, next_attempt_at = $2 WHERE ",
             $rows,
             " AND state = 'held' AND digest IS NULL RETURNING id, run_id"
         )
@@ -133,10 +135,8 @@ const MARK_UNKNOWN: &str =
     "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
         reason = $2, next_attempt_at = $3
     WHERE id = $1 AND state = 'sending' RETURNING run_id";
-const READDRESS: &str =
-    "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 THEN 'unknown' ELSE 'pending' END, recipient = $2,
-        next_attempt_at = $3
-    WHERE id = $1 AND state = 'sending' RETURNING run_id";
+pub(crate) const DELAY_CHANNEL: &str =
+    "UPDATE outbox SET next_attempt_at = $2 WHERE channel = $1 AND next_attempt_at < $2";
 pub(crate) const RECOVER_SENDING: &str =
     "UPDATE outbox SET state = 'unknown', unconfirmed = unconfirmed + 1, sent_parts = 0,
         reason = 'Rouse ended while the message was sent.', next_attempt_at = $1
@@ -204,12 +204,12 @@ impl Store {
         self.enqueue_deliveries(run, std::slice::from_ref(delivery), now).await
     }
 
-    /// The channels of all rows of a message.
-    pub async fn channels_of_message(
+    /// The channel and the approval of each row of a message.
+    pub async fn routes_of_message(
         &self,
         delivery: &DeliveryId,
-    ) -> Result<Vec<ChannelName>, StoreError> {
-        let query = sqlx::query(CHANNELS_OF_MESSAGE).bind(delivery.message());
+    ) -> Result<Vec<(ChannelName, Option<ApprovalId>)>, StoreError> {
+        let query = sqlx::query(ROUTES_OF_MESSAGE).bind(delivery.message());
         self.fetch_all("read the message", query).await
     }
 
@@ -248,32 +248,23 @@ impl Store {
     ) -> Result<(), StoreError> {
         let query = sqlx::query(MARK_UNKNOWN).bind(id.as_str()).bind(reason);
         let query = query.bind(next_attempt_at.0);
-        self.change_after_attempt(id, query, DeliveryState::Unknown, now).await
-    }
-
-    /// Gives a delivery the new address of its recipient, for an attempt now. Event `delivery`.
-    pub async fn readdress_delivery(
-        &self,
-        id: &DeliveryId,
-        to: &str,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        let query = sqlx::query(READDRESS).bind(id.as_str()).bind(to).bind(now.0);
-        self.change_after_attempt(id, query, DeliveryState::Pending, now).await
-    }
-
-    async fn change_after_attempt(
-        &self,
-        id: &DeliveryId,
-        query: Query,
-        state: DeliveryState,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
         let mut tx = self.begin("save the attempt of a delivery", Durability::Normal, now).await?;
-        match change_delivery(&mut tx, query, id, state).await? {
+        match change_delivery(&mut tx, query, id, DeliveryState::Unknown).await? {
             Some(_) => tx.commit().await,
             None => tx.roll_back().await,
         }
+    }
+
+    /// Delays the waiting deliveries of a busy channel: none is due before `until`.
+    pub async fn delay_channel(
+        &self,
+        channel: &ChannelName,
+        until: UnixMs,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin("delay a channel", Durability::Normal, now).await?;
+        tx.execute(sqlx::query(DELAY_CHANNEL).bind(channel.as_str()).bind(until.0)).await?;
+        tx.commit().await
     }
 
     /// Marks the deliveries that an earlier sender of `channel` left as unconfirmed; without a channel, those of all.

@@ -261,6 +261,38 @@ async fn crash_while_sending_leaves_an_unconfirmed_delivery() {
 }
 
 #[tokio::test]
+async fn held_repeat_stays_a_repeat() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let phone = ChannelName::new("phone");
+    let message = NewDelivery { route: Route::of(phone.clone()), ..delivery("d1") };
+    store.enqueue_delivery(None, &message, NOW).await.unwrap();
+    store.begin_send(&message.id, NOW).await.unwrap();
+    store.mark_unconfirmed(&message.id, "no answer", NOW, NOW).await.unwrap();
+    let morning = NOW.plus_ms(60_000);
+    store.hold_delivery(&message.id, morning, NOW).await.unwrap();
+    assert_eq!(store.due_channels().await.unwrap(), [], "not in quiet hours");
+    store.release_delivery(&message.id, morning).await.unwrap();
+    let due = store.due_deliveries(&phone, morning, 5).await.unwrap();
+    assert_eq!((due[0].state, due[0].is_repeat()), (DeliveryState::Unknown, true));
+}
+
+#[tokio::test]
+async fn busy_channel_delays_all_its_deliveries() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let (phone, mail) = (ChannelName::new("phone"), ChannelName::new("mail"));
+    for (id, channel) in [("d1", &phone), ("d2", &phone), ("d3", &mail)] {
+        let message = NewDelivery { route: Route::of(channel.clone()), ..delivery(id) };
+        store.enqueue_delivery(None, &message, NOW).await.unwrap();
+    }
+    let until = NOW.plus_ms(20_000);
+    store.delay_channel(&phone, until, NOW).await.unwrap();
+    assert_eq!(store.due_channels().await.unwrap(), [(mail, NOW), (phone.clone(), until)]);
+    assert_eq!(store.due_deliveries(&phone, until, 5).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn failed_delivery_hands_its_message_over_once() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
@@ -276,7 +308,8 @@ async fn failed_delivery_hands_its_message_over_once() {
     for _ in 0..2 {
         store.fail_delivery(&message.id, "revoked", Some(&fallback), NOW).await.unwrap();
     }
-    assert_eq!(store.channels_of_message(&fallback.id).await.unwrap(), [phone, mail.clone()]);
+    let routes = store.routes_of_message(&fallback.id).await.unwrap();
+    assert_eq!(routes, [(phone, None), (mail.clone(), None)]);
     assert_eq!(store.due_channels().await.unwrap(), [(mail, NOW)]);
     let taken_over = store.delivery(&fallback.id).await.unwrap().unwrap();
     assert_eq!(taken_over.run_id, Some(run));

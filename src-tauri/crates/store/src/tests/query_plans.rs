@@ -243,6 +243,7 @@ async fn queue_and_journal_queries_use_indexes() {
     check_ordered(store, outbox::DUE, &[due]).await;
     let of_channel = "USING COVERING INDEX outbox_due (channel=?";
     check(store, outbox::DUE_CHANNELS, &["USING COVERING INDEX outbox_due", of_channel]).await;
+    check(store, outbox::DELAY_CHANNEL, &[due]).await;
     check(store, outbox::RECOVER_SENDING, &["USING INDEX outbox_sending"]).await;
     check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
     let newest = "INDEX outbox_outcomes (channel=? AND state=? AND settled_at>?)";

@@ -15,9 +15,11 @@ use crate::{DeliveryId, Job, Run};
 /// The most characters of a server's message in a notification.
 const MAX_MESSAGE: usize = 200;
 
+/// Ends a request without buttons.
+const OPEN_TO_DECIDE: &str = "Open Rouse to decide.";
+
 /// Ends a request that no button may decide.
-const OPEN_TO_DECIDE: &str =
-    "Open Rouse to decide. Each call of this kind needs a decision on its page.";
+const EACH_CALL: &str = "Each call of this kind needs a decision on its page.";
 
 /// Ends a request for input.
 const OPEN_TO_ANSWER: &str = "Open Rouse to answer.";
@@ -53,12 +55,15 @@ pub fn announce_approval(
     }
     let (local, remote): (Vec<Route>, Vec<Route>) =
         routes.into_iter().partition(|route| route.channel.is_notification());
-    let on_channel = |route: &Route, approval: &Approval| NewDelivery {
-        approval: Some(approval.id.clone()),
-        route: route.clone(),
-        body: headline(approval),
-        text: Some(request_text(approval)),
-        ..message.clone()
+    let on_channel = |route: &Route, approval: &Approval| {
+        let is_paired = channels.recipient(route).is_some_and(|recipient| recipient.is_paired);
+        NewDelivery {
+            approval: Some(approval.id.clone()),
+            route: route.clone(),
+            body: headline(approval),
+            text: Some(request_text(approval, is_paired)),
+            ..message.clone()
+        }
     };
     let requests = remote
         .iter()
@@ -74,8 +79,8 @@ pub const fn has_decision_buttons(approval: &Approval) -> bool {
     !approval.is_highest && approval.input.is_none()
 }
 
-/// The whole text of a request in Markdown.
-fn request_text(approval: &Approval) -> String {
+/// The whole text of a request in Markdown. A paired recipient gets buttons below it.
+fn request_text(approval: &Approval, is_paired: bool) -> String {
     let headline = headline(approval);
     if approval.input.is_some() {
         return format!("{headline}\n\n{OPEN_TO_ANSWER}");
@@ -83,7 +88,13 @@ fn request_text(approval: &Approval) -> String {
     let preview = code_block(&approval.preview);
     let reason = escape_invisible(&approval.reason);
     let text = format!("{headline}\n\n{preview}\n\n{reason}");
-    if has_decision_buttons(approval) { text } else { format!("{text}\n\n{OPEN_TO_DECIDE}") }
+    if approval.is_highest {
+        format!("{text}\n\n{OPEN_TO_DECIDE} {EACH_CALL}")
+    } else if is_paired {
+        text
+    } else {
+        format!("{text}\n\n{OPEN_TO_DECIDE}")
+    }
 }
 
 /// A text as a Markdown code block, with invisible characters escaped. The fence is longer than each run of backticks in
@@ -182,9 +193,10 @@ mod tests {
         let tricky = approval("a", "```\nrm -rf \u{202e}x\n````");
         let expected = "Needs your approval to use write_file on a.txt.\n\n\
             `````\n```\nrm -rf ⟨U+202E⟩x\n````\n`````\n\nThe call has side effects.";
-        assert_eq!(request_text(&tricky), expected);
+        assert_eq!(request_text(&tricky, true), expected);
+        assert_eq!(request_text(&tricky, false), format!("{expected}\n\n{OPEN_TO_DECIDE}"));
         let highest = Approval { is_highest: true, ..tricky };
         assert!(!has_decision_buttons(&highest));
-        assert!(request_text(&highest).ends_with(OPEN_TO_DECIDE));
+        assert!(request_text(&highest, true).ends_with(EACH_CALL));
     }
 }
