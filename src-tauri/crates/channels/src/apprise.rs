@@ -76,7 +76,7 @@ impl Channel for AppriseChannel {
 /// The kind in Apprise's words, which choose a color or a symbol.
 const fn kind_name(kind: MessageKind) -> &'static str {
     match kind {
-        MessageKind::Report => "info",
+        MessageKind::Report | MessageKind::Reply => "info",
         MessageKind::Failure => "failure",
         MessageKind::Approval => "warning",
     }

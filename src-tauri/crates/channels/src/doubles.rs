@@ -184,6 +184,7 @@ pub(crate) fn class(outcome: &SendOutcome) -> &'static str {
     match outcome {
         SendOutcome::Accepted { .. } => "accepted",
         SendOutcome::Later { .. } => "later",
+        SendOutcome::ServerError { .. } => "server error",
         SendOutcome::Unknown { .. } => "unknown",
         SendOutcome::Refused { .. } => "refused",
         SendOutcome::Broken { .. } => "broken",

@@ -11,8 +11,8 @@ use rouse_core::http_exchange::{HttpExchange, HttpExchangeError, HttpExchangeReq
 /// Time limit of an exchange.
 pub(crate) const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of an answer that are read.
-const MAX_ANSWER: usize = 1 << 20;
+/// The most bytes of an answer that are read: ten long messages in a poll, with the messages that they quote.
+const MAX_ANSWER: usize = 8 << 20;
 
 /// The longest pause that a service can ask for, in seconds: one day.
 const MAX_RETRY_AFTER: f64 = 86_400.0;
@@ -62,7 +62,11 @@ impl Answer {
                     "{service} does not know the address any more ({status}). Set the channel up again."
                 ),
             },
-            408 | 425 | 429 | 500..=599 => SendOutcome::Later {
+            // A gateway or a crash in the middle: the service may have taken the message.
+            500 | 502 | 504 => SendOutcome::ServerError {
+                reason: format!("{service} reports an error of its own ({status})."),
+            },
+            408 | 425 | 429 | 501..=599 => SendOutcome::Later {
                 reason: format!("{service} asks for a later attempt ({status})."),
                 after: self.retry_after(),
             },

@@ -82,7 +82,7 @@ impl Channel for NtfyChannel {
 /// The priority from 1 to 5; 3 is the default of ntfy, and 4 makes a longer vibration.
 const fn priority(kind: MessageKind) -> u8 {
     match kind {
-        MessageKind::Report => 3,
+        MessageKind::Report | MessageKind::Reply => 3,
         MessageKind::Failure | MessageKind::Approval => 4,
     }
 }

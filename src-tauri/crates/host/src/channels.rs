@@ -46,7 +46,9 @@ pub(crate) fn directory(
 ) -> ChannelDirectory {
     let entry = |(name, section): (&String, &ChannelSection)| {
         let channel = ChannelName::new(name);
-        let is_of_channel = |recipient: &&Recipient| recipient.channel == channel;
+        // A channel of another kind with the same name has other addresses.
+        let pairs = section.kind == ChannelKind::Telegram;
+        let is_of_channel = |recipient: &&Recipient| pairs && recipient.channel == channel;
         let mut recipients: Vec<Recipient> = paired.iter().filter(is_of_channel).cloned().collect();
         let written = section.to.iter().map(|address| Recipient {
             channel: channel.clone(),

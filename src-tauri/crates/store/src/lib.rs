@@ -39,6 +39,6 @@ pub use tables::{
 };
 pub use tx::{
     Backoff, Claim, ClaimResult, CoalescedSlot, DecisionResult, HistorySize, Interruption,
-    MissedSlotNotice, ParkRequest, PreparedClaim, RestoreMark, RestoredPermissions, RunEnd,
-    copy_database, mark_restored,
+    MissedSlotNotice, ParkRequest, Postponement, PreparedClaim, RestoreMark, RestoredPermissions,
+    RunEnd, copy_database, mark_restored,
 };

@@ -263,12 +263,12 @@ impl TelegramApi {
                 "Rouse could not send {method} to Telegram. {}",
                 self.without_token(&reason)
             )),
-            SendOutcome::Unknown { reason } | SendOutcome::Refused { reason } => {
-                TelegramError::NoAnswer(format!(
-                    "Telegram did not answer {method}. {}",
-                    self.without_token(&reason)
-                ))
-            }
+            SendOutcome::Unknown { reason }
+            | SendOutcome::ServerError { reason }
+            | SendOutcome::Refused { reason } => TelegramError::NoAnswer(format!(
+                "Telegram did not answer {method}. {}",
+                self.without_token(&reason)
+            )),
             SendOutcome::Accepted { .. } => unreadable(method),
         }
     }

@@ -164,6 +164,9 @@ impl TelegramChannel {
             );
             return SendOutcome::Broken { reason };
         }
+        if matches!(rejection.code, 500 | 502 | 504) {
+            return SendOutcome::ServerError { reason: rejection.to_string() };
+        }
         if rejection.is_transient() {
             let reason = format!("{rejection} Rouse tries again later.");
             return SendOutcome::Later { reason, after: rejection.retry_after };

@@ -21,6 +21,8 @@ pub enum MessageKind {
     Failure,
     /// A request for an approval or for input.
     Approval,
+    /// An answer in a chat. No other channel takes it over: the person wrote in private.
+    Reply,
 }
 
 impl MessageKind {

@@ -39,6 +39,11 @@ pub enum SendOutcome {
         /// The shortest pause that the service asks for.
         after: Option<Duration>,
     },
+    /// The service reports an error of its own: the message may have arrived, and an attempt later is marked as a repeat.
+    ServerError {
+        /// The cause as a sentence.
+        reason: String,
+    },
     /// The request left and no answer came: the message may have arrived.
     Unknown {
         /// The cause as a sentence.

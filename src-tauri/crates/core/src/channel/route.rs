@@ -71,6 +71,7 @@ impl DeliverTo {
             MessageKind::Report => None,
             MessageKind::Failure => self.failures.as_deref(),
             MessageKind::Approval => self.approvals.as_deref(),
+            MessageKind::Reply => Some(&[][..]),
         };
         own.or(self.reports.as_deref())
     }
@@ -405,6 +406,8 @@ mod tests {
         assert_eq!(fallback, Some(Route::notification()));
         let used = [used[0].clone(), used[1].clone(), ChannelName::notification()];
         assert_eq!(known.fallback(MessageKind::Report, &used[0], &used), None);
+        let reply = known.fallback(MessageKind::Reply, &ChannelName::new("phone"), &[]);
+        assert_eq!(reply, Some(Route::notification()), "the team does not read a private answer");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Owns the keys of every kind, and which keys a kind needs or refuses. Secrets are never here, only the names of stored
 //! secrets. Pitfall: an address that is itself a password, as those of Slack and Discord; it is a stored secret.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,7 +127,13 @@ const fn keys_of(kind: ChannelKind) -> KindKeys {
 /// The violations of the tables of channels that the JSON schema does not know.
 pub(crate) fn channel_section_violations(channels: &Value) -> Vec<FieldError> {
     let mut found = Vec::new();
+    let mut bots: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, section) in channels.as_object().into_iter().flatten() {
+        let bot = section["tokenSecret"].as_str().filter(|_| section["kind"] == "telegram");
+        if let Some(other) = bot.and_then(|bot| bots.insert(bot, name)) {
+            let message = format!("is the bot of `{other}`. Each Telegram channel needs its own");
+            found.push(FieldError { path: format!("{name}.tokenSecret"), message });
+        }
         if let Err(error) = name.parse::<ChannelName>() {
             found.push(FieldError { path: name.clone(), message: error.to_string() });
         }
@@ -300,6 +308,16 @@ mod tests {
         ] {
             assert_eq!(violations(section.clone()), Vec::<String>::new(), "{section}");
         }
+    }
+
+    #[test]
+    fn second_channel_of_a_bot_is_refused() {
+        let bot = json!({ "kind": "telegram", "tokenSecret": "bot" });
+        let found = channel_section_violations(&json!({ "family": bot, "phone": bot }));
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let expected =
+            "phone.tokenSecret: is the bot of `family`. Each Telegram channel needs its own";
+        assert_eq!(found, [expected]);
     }
 
     #[test]

@@ -129,11 +129,19 @@ impl Delivery {
         self.unconfirmed > 0
     }
 
+    /// When the attempts began, for an attempt at `now`: at this one if Rouse made none for an hour, as on a computer that
+    /// slept over a weekend.
+    #[must_use]
+    pub fn attempts_began_at(&self, now: UnixMs) -> UnixMs {
+        let has_slept = self.next_attempt_at.is_some_and(|due| now.0 - due.0 > MAX_LATENESS_MS);
+        self.first_attempt_at.filter(|_| !has_slept).unwrap_or(now)
+    }
+
     /// When the next attempt is due after a failed one; none if the delivery is given up, a day after its first attempt.
     /// `after_ms` is the shortest pause that the service asks for; a longer pause ends with the last attempt.
     #[must_use]
     pub fn next_attempt(&self, now: UnixMs, after_ms: Option<i64>) -> Option<UnixMs> {
-        let first = self.first_attempt_at.unwrap_or(now);
+        let first = self.attempts_began_at(now);
         let last = first.plus_ms(MAX_DELIVERY_AGE_MS);
         let pause = redelivery_pause_ms(self.attempts).max(after_ms.unwrap_or(0));
         (now < last).then(|| now.plus_ms(pause).min(last))
@@ -142,6 +150,9 @@ impl Delivery {
 
 /// The age at which a delivery is given up: a day since its first attempt.
 pub const MAX_DELIVERY_AGE_MS: i64 = 24 * 3_600_000;
+
+/// An attempt that is later than this was not possible before.
+const MAX_LATENESS_MS: i64 = 3_600_000;
 
 /// The longest pause between two attempts, unless the service asks for a longer one.
 pub const MAX_REDELIVERY_PAUSE_MS: i64 = 900_000;

@@ -7,16 +7,17 @@
 
 use std::time::Duration;
 
+use rouse_core::ApprovalId;
+use rouse_core::approval::ApprovalState;
 use rouse_core::channel::{
     Channel, ChannelDetails, ChannelMessage, ChannelName, MessageButton, SendOutcome,
 };
 use rouse_core::decide::has_decision_buttons;
-use rouse_core::ApprovalId;
 use rouse_core::delivery::{Delivery, DeliveryState, NewDelivery};
 use rouse_core::text::strip_quote;
 use rouse_core::time::QuietPolicy;
 use rouse_gateway::random_code;
-use rouse_store::{NewReplyButton, StoreError};
+use rouse_store::{NewReplyButton, Postponement, StoreError};
 
 use super::{OutboxParts, pause};
 use crate::notifier::NotifyError;
@@ -54,7 +55,7 @@ impl OutboxParts {
                 let state = DeliveryState::Suppressed;
                 self.store.settle_delivery(id, state, Some(&reason), now).await
             }
-            Err(NotifyError::Later(reason)) => self.postpone(delivery, &reason, None).await,
+            Err(NotifyError::Later(reason)) => self.postpone(delivery, &reason, None, false).await,
         }
     }
 
@@ -68,7 +69,17 @@ impl OutboxParts {
             return self.fail(delivery, &format!("Not confirmed. {reason}")).await;
         }
         if let Some(problem) = self.channels.now().delivery_problem(&delivery.route) {
-            return self.fail(delivery, &format!("The message has no place to go: {problem}.")).await;
+            return self
+                .fail(delivery, &format!("The message has no place to go: {problem}."))
+                .await;
+        }
+        if self.is_decided(delivery).await? {
+            let (state, reason) =
+                (DeliveryState::Suppressed, "The approval was decided meanwhile.");
+            return self
+                .store
+                .settle_delivery(&delivery.id, state, Some(reason), self.clock.now())
+                .await;
         }
         if !self.store.begin_send(&delivery.id, self.clock.now()).await? {
             return Ok(());
@@ -95,6 +106,13 @@ impl OutboxParts {
         self.store.settle_delivery(&delivery.id, state, None, now).await?;
         pause(MESSAGE_PAUSE, &self.closing).await;
         Ok(())
+    }
+
+    /// Whether the message requests an approval that has ended.
+    async fn is_decided(&self, delivery: &Delivery) -> Result<bool, StoreError> {
+        let Some(approval) = &delivery.approval else { return Ok(false) };
+        let approval = self.store.approval(approval).await?;
+        Ok(approval.is_none_or(|approval| approval.state != ApprovalState::Pending))
     }
 
     /// New buttons for a request to a paired person, whose message shows the whole call.
@@ -140,7 +158,16 @@ impl OutboxParts {
         let (id, now) = (&delivery.id, self.clock.now());
         match outcome {
             SendOutcome::Accepted { .. } => Ok(()),
-            SendOutcome::Later { reason, after } => self.postpone(delivery, &reason, after).await,
+            SendOutcome::Later { reason, after } => {
+                if let Some(after) = after {
+                    let (channel, until) = (&delivery.route.channel, now.plus_ms(millis_of(after)));
+                    self.store.delay_channel(channel, until, now).await?;
+                }
+                self.postpone(delivery, &reason, after, false).await
+            }
+            SendOutcome::ServerError { reason } => {
+                self.postpone(delivery, &reason, None, true).await
+            }
             SendOutcome::Unknown { reason } => {
                 tracing::warn!(reason = strip_quote(&reason), "a delivery has no answer");
                 let again_at = now.plus_ms(REPEAT_PAUSE_MS);
@@ -158,17 +185,18 @@ impl OutboxParts {
         delivery: &Delivery,
         reason: &str,
         after: Option<Duration>,
+        may_have_arrived: bool,
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
         tracing::warn!(reason = strip_quote(reason), "a delivery attempt failed");
-        let after_ms = after.map(|pause| i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
-        if let Some(after) = after_ms {
-            let channel = &delivery.route.channel;
-            self.store.delay_channel(channel, now.plus_ms(after), now).await?;
-        }
         let counted = Delivery { attempts: delivery.attempts + 1, ..delivery.clone() };
-        match counted.next_attempt(now, after_ms) {
-            Some(next) => self.store.postpone_delivery(&delivery.id, reason, next, now).await,
+        match counted.next_attempt(now, after.map(millis_of)) {
+            Some(next_attempt_at) => {
+                let attempts_began_at = delivery.attempts_began_at(now);
+                let postponement =
+                    Postponement { reason, next_attempt_at, attempts_began_at, may_have_arrived };
+                self.store.postpone_delivery(&delivery.id, &postponement, now).await
+            }
             None => self.fail(delivery, &format!("Given up after a day. {reason}")).await,
         }
     }
@@ -213,6 +241,10 @@ impl OutboxParts {
             quiet_hours: QuietPolicy::IGNORE,
         }))
     }
+}
+
+fn millis_of(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The message of a prepared delivery.

@@ -79,7 +79,7 @@ impl OutboxParts {
                 let (state, now) = (DeliveryState::Suppressed, self.clock.now());
                 self.store.settle_delivery(&delivery.id, state, Some(&reason), now).await
             }
-            Err(Withheld::Later(reason)) => self.postpone(delivery, &reason, None).await,
+            Err(Withheld::Later(reason)) => self.postpone(delivery, &reason, None, false).await,
         }
     }
 

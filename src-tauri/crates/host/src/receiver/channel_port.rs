@@ -78,7 +78,7 @@ impl ChannelPort {
         let now = self.clock.now();
         let message = NewDelivery {
             id: DeliveryId::generate(now),
-            kind: MessageKind::Report,
+            kind: MessageKind::Reply,
             approval: None,
             route: Route { to: Some(address), ..Route::of(name.clone()) },
             title: String::new(),

@@ -21,6 +21,7 @@ use rouse_agent::Safety;
 use rouse_core::Clock;
 use rouse_core::channel::{ChannelKind, ChannelName, SharedDirectory};
 use rouse_gateway::Gateway;
+use rouse_gateway::wire::ReceivingState;
 use rouse_store::Store;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -64,7 +65,10 @@ impl ReceiverParts {
         let mut polls: HashMap<ChannelName, AbortOnDropHandle<()>> = HashMap::new();
         loop {
             let wanted = self.polled_channels();
-            polls.retain(|name, _| wanted.contains(name));
+            // A change may have mended a poll that pauses after a failure.
+            polls.retain(|name, _| {
+                wanted.contains(name) && self.status.receiving(name).state != ReceivingState::Failed
+            });
             for name in wanted {
                 if polls.get(&name).is_none_or(|poll| poll.is_finished()) {
                     let poll = tokio::spawn(self.clone().keep_poll(name.clone()));

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use rouse_channels::{PollProblem, TelegramPoll, TelegramSettings};
+use rouse_core::UnixMs;
 use rouse_core::channel::ChannelName;
 use rouse_gateway::wire::ReceivingState;
 use rouse_store::StoreError;
@@ -28,8 +29,14 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(60),
 ];
 
-/// The pause after a problem that only the person can end.
+/// The pause after repeated conflicts. Each poll takes messages from the other program.
 const LONG_PAUSE: Duration = Duration::from_secs(600);
+
+/// The pause after an empty answer, for a server that does not hold a poll.
+const EMPTY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The time in which conflicts count together. Two programs take turns, so polls between them succeed.
+const CONFLICT_WINDOW_MS: i64 = 900_000;
 
 /// The problem after a panic.
 const INTERNAL_ERROR: &str =
@@ -51,16 +58,34 @@ enum PollFailure {
     Store(#[from] StoreError),
 }
 
-impl PollFailure {
-    /// The pause after this many consecutive failures.
-    fn pause(&self, failures: usize) -> Duration {
-        let usual = PAUSES[(failures - 1).min(PAUSES.len() - 1)];
-        match self {
-            Self::Poll(PollProblem::BadToken) => LONG_PAUSE,
-            Self::Poll(PollProblem::Conflict) if failures >= MAX_CONFLICTS => LONG_PAUSE,
-            Self::Poll(PollProblem::Later { after, .. }) => usual.max(after.unwrap_or_default()),
-            Self::Settings(_) => PAUSES[PAUSES.len() - 1],
-            Self::Poll(_) | Self::Silent | Self::Store(_) => usual,
+/// The failures of a poll since its last success, and its recent conflicts.
+#[derive(Default)]
+struct PollFailures {
+    consecutive: usize,
+    conflicts: usize,
+    last_conflict: Option<UnixMs>,
+}
+
+impl PollFailures {
+    /// Counts a failure at `now`. Returns the pause after it.
+    fn count(&mut self, failure: &PollFailure, now: UnixMs) -> Duration {
+        self.consecutive += 1;
+        let usual = PAUSES[(self.consecutive - 1).min(PAUSES.len() - 1)];
+        match failure {
+            PollFailure::Poll(PollProblem::Conflict) => {
+                let is_recent =
+                    self.last_conflict.is_some_and(|at| now.0 - at.0 < CONFLICT_WINDOW_MS);
+                self.conflicts = if is_recent { self.conflicts + 1 } else { 1 };
+                self.last_conflict = Some(now);
+                if self.conflicts >= MAX_CONFLICTS { LONG_PAUSE } else { usual }
+            }
+            PollFailure::Poll(PollProblem::Later { after, .. }) => {
+                usual.max(after.unwrap_or_default())
+            }
+            PollFailure::Settings(_) | PollFailure::Poll(PollProblem::BadToken) => {
+                PAUSES[PAUSES.len() - 1]
+            }
+            PollFailure::Poll(_) | PollFailure::Silent | PollFailure::Store(_) => usual,
         }
     }
 }
@@ -87,18 +112,17 @@ impl ReceiverParts {
     }
 
     async fn poll(self, name: ChannelName) {
-        let (mut open, mut failures) = (None, 0);
+        let (mut open, mut failures) = (None, PollFailures::default());
         self.status.set(&name, ReceivingState::Connecting, None, self.clock.now());
         while self.is_awaited(&name) {
             match self.poll_once(&name, &mut open).await {
-                Ok(()) => failures = 0,
+                Ok(()) => failures.consecutive = 0,
                 Err(failure) => {
-                    failures += 1;
                     open = None;
                     let (problem, now) = (failure.to_string(), self.clock.now());
                     tracing::warn!(channel = %name, problem, "no messages arrive from a channel");
                     self.status.set(&name, ReceivingState::Failed, Some(problem), now);
-                    pause(failure.pause(failures), &self.closing).await;
+                    pause(failures.count(&failure, now), &self.closing).await;
                 }
             }
         }
@@ -133,6 +157,9 @@ impl ReceiverParts {
         }
         let updates = waiting.await?;
         self.status.set(name, ReceivingState::Listening, None, self.clock.now());
+        if updates.is_empty() {
+            pause(EMPTY_PAUSE, &self.closing).await;
+        }
         for update in updates {
             let id = update.id();
             let received = ReceivedUpdate { parts: self, name, source: &open.source, update };

@@ -72,6 +72,10 @@ impl ReceiverParts {
         if delivery.settled_at.is_none() {
             return Ok(false);
         }
+        // The buttons of an unpaired chat decide nothing, and no text goes there any more.
+        if self.channels.now().recipient(&delivery.route).is_none() {
+            return Ok(true);
+        }
         let Some(message) = self.settled_message(&delivery).await? else { return Ok(true) };
         let Ok(channel) = self.telegram_channel(&delivery.route.channel).await else {
             return Ok(false);
@@ -79,7 +83,9 @@ impl ReceiverParts {
         let mut is_done = true;
         for id in ids.iter().filter_map(|id| id.parse::<i64>().ok()) {
             is_done &= match channel.settle(id, &message).await {
-                SendOutcome::Later { .. } | SendOutcome::Unknown { .. } => false,
+                SendOutcome::Later { .. }
+                | SendOutcome::ServerError { .. }
+                | SendOutcome::Unknown { .. } => false,
                 SendOutcome::Accepted { .. }
                 | SendOutcome::Refused { .. }
                 | SendOutcome::Broken { .. } => true,

@@ -165,7 +165,7 @@ impl ReceivedUpdate<'_> {
     async fn answer(&self, sender: &PrivateSender, text: &str) -> Result<(), StoreError> {
         let answer = NewDelivery {
             id: DeliveryId::new(format!("answer-{}", self.key())),
-            kind: MessageKind::Report,
+            kind: MessageKind::Reply,
             approval: None,
             route: self.route(sender),
             title: String::new(),

@@ -55,9 +55,10 @@ pub(crate) const OF_RUN: &str = concat!(
     row_id!()
 );
 pub(crate) const HELD: &str = concat!(
-    "SELECT ",
-    delivery_columns!(),
-    " FROM outbox WHERE state = 'held' AND digest IS NULL ORDER BY created_at, ",
+    "SELECT id, run_id, kind, approval_id, channel, recipient, thread, title, body, NULL AS text, state, attempts,
+        sent_parts, unconfirmed, reason, created_at, first_attempt_at, next_attempt_at, settled_at, quiet_hours,
+        held_until, digest
+    FROM outbox WHERE state = 'held' AND digest IS NULL ORDER BY created_at, ",
     row_id!()
 );
 /// Rows of the message `$1`: its id, or its id with `@` and the index of a route. `A` follows `@`.
@@ -116,8 +117,10 @@ pub(crate) const SETTLE: &str = concat!(
     " WHERE id = $1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
 );
 pub(crate) const POSTPONE: &str = concat!(
-    "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 THEN 'unknown' ELSE 'pending' END,
-        reason = $2, next_attempt_at = $3, first_attempt_at = coalesce(first_attempt_at, $4), ",
+    "UPDATE outbox SET state = CASE WHEN unconfirmed > 0 OR $5 THEN 'unknown' ELSE 'pending' END,
+        unconfirmed = CASE WHEN unconfirmed = 0 AND $5 THEN 1 ELSE unconfirmed END,
+        sent_parts = CASE WHEN $5 THEN 0 ELSE sent_parts END,
+        reason = $2, next_attempt_at = $3, first_attempt_at = $4, ",
     count_attempt!(),
     " WHERE id = $1 AND state IN ('pending', 'sending', 'unknown') RETURNING run_id"
 );

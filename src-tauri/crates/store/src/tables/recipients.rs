@@ -21,7 +21,7 @@ const UNPAIR: &str = "DELETE FROM recipients WHERE channel = $1 AND address = $2
 const UNPAIR_ALL: &str = "DELETE FROM recipients";
 const OFFSET: &str = "SELECT next_update FROM received_offsets WHERE source = $1";
 const PUT_OFFSET: &str = "INSERT INTO received_offsets (source, next_update) VALUES ($1, $2)
-    ON CONFLICT (source) DO UPDATE SET next_update = $2 WHERE received_offsets.next_update < $2";
+    ON CONFLICT (source) DO UPDATE SET next_update = $2";
 
 /// Three columns: channel, address and label. Only private places are paired.
 impl FromColumns<'_> for Recipient {

@@ -536,14 +536,10 @@ async fn released_approval_keeps_lifetime_from_release() {
 async fn approval_lifetime_begins_with_first_delivery() {
     let fixture = Fixture::new().await;
     let run = running(&fixture).await;
-    let rows = delivery("d1").on_routes(vec![
-        Route::of(ChannelName::new("phone")),
-        Route::of(ChannelName::new("mail")),
-    ]);
-    let rows: Vec<NewDelivery> = rows
-        .into_iter()
-        .map(|row| NewDelivery { kind: MessageKind::Approval, ..row })
-        .collect();
+    let rows = delivery("d1")
+        .on_routes(vec![Route::of(ChannelName::new("phone")), Route::of(ChannelName::new("mail"))]);
+    let rows: Vec<NewDelivery> =
+        rows.into_iter().map(|row| NewDelivery { kind: MessageKind::Approval, ..row }).collect();
     let park = ParkRequest {
         run_id: run.id,
         approvals: vec![approval("a", "ls")],
@@ -560,11 +556,11 @@ async fn approval_lifetime_begins_with_first_delivery() {
     let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE);
 
     let (phone, mail) = (&rows[0].id, &rows[1].id);
-    fixture.store.postpone_delivery(phone, "No network.", at(60), at(1)).await.unwrap();
+    fixture.store.postpone_delivery(phone, &until(at(60)), at(1)).await.unwrap();
     assert_eq!(expiry_in_minutes().await, 60 + 30);
     fixture.store.settle_delivery(phone, DeliveryState::Delivered, None, at(120)).await.unwrap();
     assert_eq!(expiry_in_minutes().await, 120 + 30);
-    fixture.store.postpone_delivery(mail, "Busy.", at(130), at(121)).await.unwrap();
+    fixture.store.postpone_delivery(mail, &until(at(130)), at(121)).await.unwrap();
     fixture.store.settle_delivery(mail, DeliveryState::Delivered, None, at(130)).await.unwrap();
     assert_eq!(expiry_in_minutes().await, 120 + 30, "the person has seen the request");
 }

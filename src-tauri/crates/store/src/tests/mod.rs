@@ -49,7 +49,7 @@ use rouse_core::time::QuietPolicy;
 use rouse_core::{DeliveryId, Job, JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
 
-use crate::{Claim, DueJob, EventListener, Store};
+use crate::{Claim, DueJob, EventListener, Postponement, Store};
 
 /// The instant most tests begin at.
 const NOW: UnixMs = UnixMs(1_800_000_000_000);
@@ -179,6 +179,12 @@ fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>
     let decided = DecidedSlots { until: Some(slot_at), settled_until: None };
     let (coalesce_key, fired) = (None, Vec::new());
     Claim { job_id: JobId::new(job), slot_at, next_run_at, decided, runs, coalesce_key, fired }
+}
+
+/// A postponement without a network until `next_attempt_at`.
+fn until(next_attempt_at: UnixMs) -> Postponement<'static> {
+    let reason = "no network";
+    Postponement { reason, next_attempt_at, attempts_began_at: NOW, may_have_arrived: false }
 }
 
 fn delivery(id: &str) -> NewDelivery {

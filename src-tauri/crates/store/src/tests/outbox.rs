@@ -52,7 +52,7 @@ async fn delivery_is_due_until_settled() {
     assert_eq!(fixture.store.due_deliveries(&phone, NOW.plus_ms(-1), 5).await.unwrap(), []);
 
     let later = NOW.plus_ms(2_000);
-    fixture.store.postpone_delivery(&named.id, "no network", later, NOW).await.unwrap();
+    fixture.store.postpone_delivery(&named.id, &until(later), NOW).await.unwrap();
     assert_eq!(fixture.store.due_deliveries(&phone, NOW, 5).await.unwrap(), []);
     assert_eq!(due_at().await, Some(later));
     let settled_at = NOW.plus_ms(3_000);
@@ -104,7 +104,7 @@ async fn settled_delivery_never_changes() {
     let before = fixture.store.delivery(&id).await.unwrap();
     fixture.take_events();
     fixture.store.settle_delivery(&id, DeliveryState::Delivered, None, NOW).await.unwrap();
-    fixture.store.postpone_delivery(&id, "late", NOW, NOW).await.unwrap();
+    fixture.store.postpone_delivery(&id, &until(NOW), NOW).await.unwrap();
     assert_eq!(fixture.store.delivery(&id).await.unwrap(), before);
     assert_eq!(before.unwrap().reason.as_deref(), Some("gave up"));
     assert_eq!(fixture.take_events(), []);
@@ -251,13 +251,30 @@ async fn crash_while_sending_leaves_an_unconfirmed_delivery() {
     assert_eq!(facts, (DeliveryState::Unknown, 0, 1, true), "the whole message is repeated");
 
     assert!(store.begin_send(&message.id, later).await.unwrap());
-    store.postpone_delivery(&message.id, "no network", later, later).await.unwrap();
+    store.postpone_delivery(&message.id, &until(later), later).await.unwrap();
     let due = store.due_deliveries(&phone, later, 5).await.unwrap();
     let facts = (due[0].state, due[0].unconfirmed, due[0].attempts);
     assert_eq!(facts, (DeliveryState::Unknown, 1, 2), "a repeat that did not leave stays a repeat");
     assert!(store.begin_send(&message.id, later).await.unwrap());
     store.mark_unconfirmed(&message.id, "no answer", later, later).await.unwrap();
     assert_eq!(store.delivery(&message.id).await.unwrap().unwrap().unconfirmed, 2);
+}
+
+#[tokio::test]
+async fn server_error_makes_the_next_attempt_a_repeat() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let message = NewDelivery { route: Route::of(ChannelName::new("phone")), ..delivery("d1") };
+    store.enqueue_delivery(None, &message, NOW).await.unwrap();
+    for _ in 0..2 {
+        store.begin_send(&message.id, NOW).await.unwrap();
+        store.accept_part(&message.id, 1, None, NOW).await.unwrap();
+        let failed = Postponement { may_have_arrived: true, ..until(NOW) };
+        store.postpone_delivery(&message.id, &failed, NOW).await.unwrap();
+        let stored = store.delivery(&message.id).await.unwrap().unwrap();
+        let facts = (stored.state, stored.unconfirmed, stored.sent_parts);
+        assert_eq!(facts, (DeliveryState::Unknown, 1, 0));
+    }
 }
 
 #[tokio::test]

@@ -24,3 +24,4 @@ pub use finish::{Interruption, RunEnd};
 pub use missed_slots::MissedSlotNotice;
 pub use prepared_claim::PreparedClaim;
 pub use retention::HistorySize;
+pub use settle_delivery::Postponement;

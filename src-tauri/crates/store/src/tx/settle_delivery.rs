@@ -13,6 +13,19 @@ use crate::tables::approvals::delay_expiry_of_unseen;
 use crate::tables::event_data::delivery_event;
 use crate::tables::outbox::{POSTPONE, SETTLE, SETTLE_DIGESTED, change_delivery, enqueue_once};
 
+/// Why and until when an attempt is postponed.
+#[derive(Debug, Clone, Copy)]
+pub struct Postponement<'a> {
+    /// The cause as a sentence.
+    pub reason: &'a str,
+    /// When the next attempt is due.
+    pub next_attempt_at: UnixMs,
+    /// When the attempts began, for the age at which the delivery is given up.
+    pub attempts_began_at: UnixMs,
+    /// Whether the message may have arrived: the next attempt repeats the whole message with a mark.
+    pub may_have_arrived: bool,
+}
+
 impl Store {
     /// Settles a delivery after an attempt; a digest with all its deliveries. The first delivered message of an approval
     /// begins its lifetime. Events `delivery`, `approval`.
@@ -70,17 +83,18 @@ impl Store {
         tx.commit().await
     }
 
-    /// Postpones a delivery after an attempt that did not reach the recipient. The lifetime of an approval that nobody has
+    /// Postpones a delivery after an attempt that the service did not confirm. The lifetime of an approval that nobody has
     /// seen begins with the next attempt. Events `delivery`, `approval`.
     pub async fn postpone_delivery(
         &self,
         id: &DeliveryId,
-        reason: &str,
-        next_attempt_at: UnixMs,
+        postponement: &Postponement<'_>,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let query = sqlx::query(POSTPONE).bind(id.as_str()).bind(reason);
-        let query = query.bind(next_attempt_at.0).bind(now.0);
+        let Postponement { reason, next_attempt_at, attempts_began_at, may_have_arrived } =
+            *postponement;
+        let query = sqlx::query(POSTPONE).bind(id.as_str()).bind(reason).bind(next_attempt_at.0);
+        let query = query.bind(attempts_began_at.0).bind(may_have_arrived);
         let mut tx = self.begin("save the attempt of a delivery", Durability::Normal, now).await?;
         if change_delivery(&mut tx, query, id, DeliveryState::Pending).await?.is_none() {
             return tx.roll_back().await;

@@ -89,7 +89,7 @@ fn reply_of(ended: &FinishedRun<'_>, route: Route, key: DeliveryId) -> Option<Ne
     let text = notification_text(ended);
     Some(NewDelivery {
         id: key,
-        kind: MessageKind::Report,
+        kind: MessageKind::Reply,
         approval: None,
         route,
         title: String::new(),
