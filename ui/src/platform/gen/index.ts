@@ -1333,6 +1333,10 @@ export type DeliveryState = "pending" | "held" | "sending" | "unknown" | "delive
  */
 export type DeliveryView = { id: string, runId: string | null, channel: string, 
 /**
+ * Kind of the channel; none for the notification and for a removed channel.
+ */
+channelKind: ChannelKind | null, 
+/**
  * Address of the recipient; none for a channel with a single place.
  */
 to: string | null, title: string, body: string, state: DeliveryState, attempts: number, reason: string | null, createdAtMs: number, nextAttemptAtMs: number | null, settledAtMs: number | null, heldUntilMs: number | null, digestId: string | null, };
