@@ -159,6 +159,21 @@ async fn wrong_password_breaks_the_channel() {
 }
 
 #[tokio::test]
+async fn check_logs_in_and_sends_no_email() {
+    for security in [EmailSecurity::None, EmailSecurity::Starttls, EmailSecurity::Tls] {
+        let server = SmtpPeer::start(security);
+        let checked = EmailChannel::new(server.settings("anna")).check().await;
+        assert_eq!(checked, Ok(()), "{security:?}");
+        assert_eq!(server.script.stop(), [] as [Value; 0]);
+    }
+    let server = SmtpPeer::start(EmailSecurity::Tls);
+    let wrong = Some("coffee".to_owned());
+    let settings = EmailSettings { password: wrong, ..server.settings("anna") };
+    let error = EmailChannel::new(settings).check().await.expect_err("a refused login");
+    assert!(error.contains("(535 5.7.8)") && !error.contains("coffee"), "{error}");
+}
+
+#[tokio::test]
 async fn unconfirmed_email_is_repeated_once_with_its_id() {
     let server = SmtpPeer::start(EmailSecurity::None);
     let home = tempfile::tempdir().expect("a folder");

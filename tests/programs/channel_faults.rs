@@ -2,7 +2,7 @@
 //! and a refusal for good.
 //!
 //! Each service is a server on loopback that records the requests. Nothing is lost in silence, and no message arrives twice
-//! without a mark.
+//! without a mark. `rouse doctor` asks each service and sends no message.
 
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use rouse_tests::echo_job;
@@ -212,4 +212,45 @@ async fn refusal_of_each_channel_has_a_reason_and_a_fallback() {
         assert_no_secret(&home, &failed, kind);
         assert!(engine.stop().success());
     }
+}
+
+/// The fakes know no request but a message, so they answer with 404.
+#[tokio::test]
+async fn doctor_asks_the_service_and_the_list_does_not() {
+    for service in &CHANNELS {
+        let kind = service.kind;
+        let server = FakeModel::start(|_| Reply::json(404, format!(r#"{{"error":"{CANARY}"}}"#)));
+        let home = TestHome::new();
+        let engine = engine_with(&home, service, &server).await;
+        assert!(home.rouse(["channels"]).ok().contains("ready"), "{kind}");
+        assert_eq!(server.requests().len(), 0, "{kind}");
+        let doctor = home.rouse(["doctor"]);
+        assert_eq!(server.requests().len(), 1, "{kind}: {doctor:#?}");
+        // Any answer of the person's own server is good.
+        let found = match kind {
+            "webhook" | "apprise" => "✓ Channels that are ready: 1",
+            _ => "✗ The channel phone cannot send",
+        };
+        assert!(doctor.out.contains(found), "{kind}: {doctor:#?}");
+        assert_no_secret(&home, &json!(null), kind);
+        assert!(engine.stop().success());
+    }
+}
+
+/// One after the other, the checks would last longer than the command waits.
+#[tokio::test]
+async fn silent_services_share_the_time_limit_of_doctor() {
+    let server = FakeModel::start(|_| Reply::silent());
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let channel = json!({ "kind": "apprise", "url": format!("{}/notify/home", server.url()) });
+    let channels: Value = ["a", "b", "c", "d", "e", "f", "g"]
+        .map(|name| (name.to_owned(), channel.clone()))
+        .into_iter()
+        .collect();
+    engine.call("config.patch", json!({ "patch": { "channels": channels } })).await;
+    let doctor = home.rouse(["doctor"]);
+    let silent = doctor.out.matches("The service did not answer within 10 seconds.").count();
+    assert_eq!(silent, 7, "{doctor:#?}");
+    assert!(engine.stop().success());
 }

@@ -168,6 +168,7 @@ impl<'h> ProbeEngine<'h> {
             | "runs.list"
             | "deliveries.test"
             | "channels.list"
+            | "channels.check"
             | "tools.catalog"
             | "approvals.list"
             | "grants.list"

@@ -46,6 +46,11 @@ test.each([
   expect(testOutcome(aDelivery({ channel: "mail", state, reason }))).toBe(text);
 });
 
+test("WhatsApp accepts a test", () => {
+  const delivery = aDelivery({ channel: "wa", channelKind: "whatsapp", state: "delivered" });
+  expect(testOutcome(delivery)).toMatch(/^Accepted by WhatsApp,/);
+});
+
 test("kinds with one recipient per message are known", () => {
   const kinds: ChannelKind[] = ["telegram", "whatsapp", "email", "slack"];
   const isEach = kinds.map((kind) => targetsOf([aChannel({ kind, recipients: two })], []).length === 3);

@@ -58,10 +58,12 @@ export function channelState(channel: ChannelView): ChannelState {
 }
 
 /** Outcome of a test message. */
-export function testOutcome({ channel, state, reason }: DeliveryView): string {
+export function testOutcome({ channel, channelKind, state, reason }: DeliveryView): string {
   const cause = reason === null ? "The cause is unknown." : withFullStop(reason);
   switch (state) {
     case "delivered":
+      if (channelKind === "whatsapp")
+        return "Accepted by WhatsApp, which does not tell Rouse whether the message arrives.";
       return `Delivered: ${channel} accepted the message.`;
     case "unknown":
       return `No answer: the message may have arrived. ${reason === null ? "" : `${cause} `}Rouse sends it once more, marked as a repeat.`;

@@ -27,8 +27,9 @@ const deliveries: Record<DeliveryState, string> = {
   suppressed: "Suppressed",
 };
 
-export function deliveryLabel(state: DeliveryState): string {
-  return deliveries[state];
+/** WhatsApp does not tell Rouse whether a message arrives. */
+export function deliveryLabel({ state, channelKind }: DeliveryView): string {
+  return state === "delivered" && channelKind === "whatsapp" ? "Accepted by WhatsApp" : deliveries[state];
 }
 
 /** True if a notification can be attempted. */

@@ -105,6 +105,7 @@ export function aDelivery(parts: Partial<DeliveryView> = {}): DeliveryView {
     id: "d",
     runId: "run-1",
     channel: "notification",
+    channelKind: null,
     to: null,
     title: "Backup",
     body: "",

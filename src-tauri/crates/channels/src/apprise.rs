@@ -11,7 +11,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, SEND_TIMEOUT, exchange, post_json};
+use crate::http::{Answer, SEND_TIMEOUT, bare_request, check_result, exchange, post_json};
 use crate::text::{byte_length, plain_body, shorten, title_line};
 
 const SERVICE: &str = "Apprise";
@@ -56,6 +56,15 @@ impl AppriseChannel {
             Err(outcome) => outcome,
         }
     }
+
+    /// Reaches the server. Any answer is good: the address takes messages only, which `HEAD` is not.
+    async fn check_server(&self) -> Result<(), String> {
+        let request = bare_request("HEAD", &self.settings.url);
+        match exchange(&*self.http, request, SEND_TIMEOUT).await {
+            Ok(_) => Ok(()),
+            Err(outcome) => check_result(outcome, "The Apprise server"),
+        }
+    }
 }
 
 impl Channel for AppriseChannel {
@@ -70,6 +79,10 @@ impl Channel for AppriseChannel {
         index: usize,
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_text(message, &parts[index]))
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.check_server())
     }
 }
 
@@ -107,7 +120,8 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_failures_hide, class, sample_message, send_first,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, class, sample_message,
+        send_first,
     };
 
     fn apprise(http: Arc<FakeExchange>) -> AppriseChannel {
@@ -174,5 +188,23 @@ mod tests {
     async fn failures_have_their_class() {
         let canary = "a body of the server";
         assert_failures_hide(canary, &sample_message("x"), apprise).await;
+    }
+
+    #[tokio::test]
+    async fn check_takes_any_answer_of_the_server() {
+        for status in [200, 405, 500] {
+            let http = FakeExchange::new([FakeReply::answer(status, "")]);
+            assert_eq!(apprise(Arc::clone(&http)).check().await, Ok(()), "{status}");
+            let request = http.last_request();
+            let url = "http://nas.local:8000/notify/home";
+            assert_eq!((request.method, request.url.as_str()), ("HEAD", url));
+        }
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause() {
+        let unreached = "The exchange with http://nas.local:8000/notify/home failed.";
+        let replies = [(FakeReply::Unreached, unreached)];
+        assert_check_errors("a body of the server", apprise, replies).await;
     }
 }

@@ -10,7 +10,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, confirmed, exchange_secret_url, pause_of, post_json};
+use crate::http::{Answer, bare_request, check_result, confirmed, exchange_secret_url, pause_of, post_json};
 use crate::marks::Markup;
 use crate::text::utf16_length;
 
@@ -57,6 +57,16 @@ impl DiscordChannel {
             Err(outcome) => outcome,
         }
     }
+
+    /// Reads the webhook, for which its address is enough.
+    async fn check_webhook(&self) -> Result<(), String> {
+        let request = bare_request("GET", self.settings.url.trim());
+        let outcome = match exchange_secret_url(&*self.http, request, SERVICE).await {
+            Ok(answer) => outcome(&answer),
+            Err(outcome) => outcome,
+        };
+        check_result(outcome, SERVICE)
+    }
 }
 
 impl Channel for DiscordChannel {
@@ -71,6 +81,10 @@ impl Channel for DiscordChannel {
         index: usize,
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_text(&parts[index]))
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.check_webhook())
     }
 }
 
@@ -118,7 +132,8 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_failures_hide, class, sample_message, send_first,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, class, sample_message,
+        send_first,
     };
 
     const URL: &str = "https://discord.com/api/webhooks/1/CANARY";
@@ -200,5 +215,24 @@ mod tests {
     #[tokio::test]
     async fn failures_have_their_class_and_no_secret() {
         assert_failures_hide("CANARY", &sample_message("x"), discord).await;
+    }
+
+    #[tokio::test]
+    async fn check_reads_the_webhook() {
+        let http = FakeExchange::new([FakeReply::answer(200, r#"{"id":"1","name":"Rouse"}"#)]);
+        assert_eq!(discord(Arc::clone(&http)).check().await, Ok(()));
+        let request = http.last_request();
+        assert_eq!((request.method, request.url.as_str()), ("GET", URL));
+        assert!(request.body.is_empty());
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause_and_no_secret() {
+        let replies = [
+            (FakeReply::answer(404, "CANARY"), "does not know the webhook any more (404)"),
+            (FakeReply::answer(502, "CANARY"), "asks for a later attempt (502)"),
+            (FakeReply::Unreached, "Discord could not be reached. Check the network connection."),
+        ];
+        assert_check_errors("CANARY", discord, replies).await;
     }
 }

@@ -219,3 +219,22 @@ pub(crate) async fn assert_failures_hide<C: Channel>(
         assert!(!format!("{outcome:?}").contains(canary), "{outcome:?}");
     }
 }
+
+/// Checks that a check whose request gets one of `replies` has the words beside the reply in its error. No error has
+/// `canary`, a part of a secret.
+pub(crate) async fn assert_check_errors<C: Channel, const N: usize>(
+    canary: &str,
+    channel: impl Fn(Arc<FakeExchange>) -> C,
+    replies: [(FakeReply, &str); N],
+) {
+    let unanswered = [
+        (FakeReply::Refused, "."),
+        (FakeReply::Unreached, "."),
+        (FakeReply::Broken, "gave no usable answer. Check the address of the channel"),
+    ];
+    for (reply, words) in unanswered.into_iter().chain(replies) {
+        let error = channel(FakeExchange::new([reply])).check().await.expect_err("an error");
+        assert!(error.contains(words) && error.ends_with('.'), "{words}: {error}");
+        assert!(!error.contains(canary), "{error}");
+    }
+}

@@ -145,6 +145,23 @@ pub(crate) async fn exchange_secret_url(
     })
 }
 
+/// The result of a check whose request has this outcome. `service` begins a sentence.
+///
+/// # Errors
+/// Any outcome but an accepted request: cause and remedy as sentences.
+pub(crate) fn check_result(outcome: SendOutcome, service: &str) -> Result<(), String> {
+    match outcome {
+        SendOutcome::Accepted { .. } | SendOutcome::Moved { .. } => Ok(()),
+        // The sentences of an unknown outcome speak of a message, and a check sends none.
+        SendOutcome::Unknown { .. } => Err(format!(
+            "{service} gave no usable answer. Check the address of the channel and try again."
+        )),
+        SendOutcome::Later { reason, .. }
+        | SendOutcome::Refused { reason }
+        | SendOutcome::Broken { reason } => Err(reason),
+    }
+}
+
 /// Reads the head into `answer`, then the body.
 async fn read_answer(
     http: &dyn HttpExchange,
@@ -162,6 +179,11 @@ async fn read_answer(
         }
     }
     Ok(())
+}
+
+/// A request without headers and body.
+pub(crate) fn bare_request(method: &'static str, url: &str) -> HttpExchangeRequest {
+    HttpExchangeRequest { method, url: url.to_owned(), headers: Vec::new(), body: Vec::new() }
 }
 
 /// A POST of JSON.

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use rouse_core::channel::{Channel, ChannelMessage, MessageKind, SendOutcome};
-use rouse_core::http_exchange::HttpExchange;
+use rouse_core::http_exchange::{HttpExchange, HttpExchangeRequest};
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, SEND_TIMEOUT, confirmed, exchange, post_json};
+use crate::http::{Answer, SEND_TIMEOUT, bare_request, check_result, confirmed, exchange, post_json};
 use crate::text::{byte_length, plain_body, split, title_line};
 
 const SERVICE: &str = "ntfy";
@@ -43,24 +43,48 @@ impl NtfyChannel {
     }
 
     async fn send_part(&self, message: &ChannelMessage, part: &str, index: usize) -> SendOutcome {
-        let NtfySettings { url, topic, token } = &self.settings;
         let body = json!({
-            "topic": topic.trim(),
+            "topic": self.settings.topic.trim(),
             "title": title_line(message),
             "message": part,
             "priority": priority(message.kind),
             "sequence_id": sequence_id(message, index),
         });
         // JSON is accepted at the root of the server only.
-        let mut request = post_json(&format!("{}/", url.trim_end_matches('/')), &body);
-        if let Some(token) = token {
-            let value = format!("Bearer {}", token.trim());
-            request.headers.push(("authorization".to_owned(), value));
-        }
-        match exchange(&*self.http, request, SEND_TIMEOUT).await {
+        match self.exchange(post_json(&self.url_of("/"), &body)).await {
             Ok(answer) => outcome(&answer),
             Err(outcome) => outcome,
         }
+    }
+
+    /// Asks for the health of the server. A server refuses an invalid token there too; the topic stays untested.
+    async fn check_server(&self) -> Result<(), String> {
+        let request = bare_request("GET", &self.url_of("/v1/health"));
+        let outcome = match self.exchange(request).await {
+            Ok(answer) => match outcome(&answer) {
+                SendOutcome::Accepted { .. } if answer.json()["healthy"] != true => {
+                    let reason =
+                        "The address is no ntfy server. Correct the key `url` of the channel.";
+                    return Err(reason.to_owned());
+                }
+                outcome => outcome,
+            },
+            Err(outcome) => outcome,
+        };
+        check_result(outcome, "The ntfy server")
+    }
+
+    fn url_of(&self, path: &str) -> String {
+        format!("{}{path}", self.settings.url.trim_end_matches('/'))
+    }
+
+    /// Sends a request with the token.
+    async fn exchange(&self, mut request: HttpExchangeRequest) -> Result<Answer, SendOutcome> {
+        if let Some(token) = &self.settings.token {
+            let value = format!("Bearer {}", token.trim());
+            request.headers.push(("authorization".to_owned(), value));
+        }
+        exchange(&*self.http, request, SEND_TIMEOUT).await
     }
 }
 
@@ -76,6 +100,10 @@ impl Channel for NtfyChannel {
         index: usize,
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_part(message, &parts[index], index))
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.check_server())
     }
 }
 
@@ -119,7 +147,8 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_failures_hide, class, sample_message, send_first,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, class, sample_message,
+        send_first,
     };
 
     fn ntfy(http: Arc<FakeExchange>) -> NtfyChannel {
@@ -205,5 +234,27 @@ mod tests {
     #[tokio::test]
     async fn failures_have_their_class_and_no_secret() {
         assert_failures_hide("CANARY", &sample_message("x"), ntfy).await;
+    }
+
+    #[tokio::test]
+    async fn check_reads_the_health_with_the_token() {
+        let http = FakeExchange::new([FakeReply::answer(200, r#"{"healthy":true}"#)]);
+        assert_eq!(ntfy(Arc::clone(&http)).check().await, Ok(()));
+        let request = http.last_request();
+        let url = "https://ntfy.example.org/v1/health";
+        assert_eq!((request.method, request.url.as_str()), ("GET", url));
+        assert_eq!(http.last_header("authorization").as_deref(), Some("Bearer tk_CANARY"));
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause_and_no_secret() {
+        let replies = [
+            (FakeReply::answer(401, "CANARY"), "Store a token"),
+            (FakeReply::answer(200, "<html>CANARY"), "The address is no ntfy server."),
+            (FakeReply::answer(404, "CANARY"), "does not know the address any more (404)"),
+            (FakeReply::answer(503, "CANARY"), "asks for a later attempt (503)"),
+            (FakeReply::Unreached, "The exchange with https://ntfy.example.org/v1/health failed."),
+        ];
+        assert_check_errors("CANARY", ntfy, replies).await;
     }
 }

@@ -10,7 +10,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, exchange_secret_url, post_json};
+use crate::http::{Answer, check_result, exchange_secret_url, post_json};
 use crate::marks::Markup;
 use crate::text::char_length;
 
@@ -48,6 +48,19 @@ impl SlackChannel {
             Err(outcome) => outcome,
         }
     }
+
+    /// Sends a message without text. A webhook that works refuses it with `no_text` or `invalid_payload`.
+    async fn check_webhook(&self) -> Result<(), String> {
+        let request = post_json(self.settings.url.trim(), &json!({}));
+        let outcome = match exchange_secret_url(&*self.http, request, SERVICE).await {
+            Ok(answer) => match outcome(&answer) {
+                SendOutcome::Refused { .. } if answer.status == 400 => return Ok(()),
+                outcome => outcome,
+            },
+            Err(outcome) => outcome,
+        };
+        check_result(outcome, SERVICE)
+    }
 }
 
 impl Channel for SlackChannel {
@@ -62,6 +75,10 @@ impl Channel for SlackChannel {
         index: usize,
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_text(&parts[index]))
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.check_webhook())
     }
 }
 
@@ -99,7 +116,8 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_failures_hide, class, sample_message, send_first,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, class, sample_message,
+        send_first,
     };
 
     fn slack(http: Arc<FakeExchange>) -> SlackChannel {
@@ -176,5 +194,27 @@ mod tests {
     #[tokio::test]
     async fn failures_have_their_class_and_no_secret() {
         assert_failures_hide("CANARY", &sample_message("x"), slack).await;
+    }
+
+    #[tokio::test]
+    async fn check_sends_no_text() {
+        for word in ["no_text", "invalid_payload"] {
+            let http = FakeExchange::new([FakeReply::answer(400, word)]);
+            assert_eq!(slack(Arc::clone(&http)).check().await, Ok(()), "{word}");
+            assert_eq!((http.last_request().method, http.last_json()), ("POST", json!({})));
+        }
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause_and_no_secret() {
+        let replies = [
+            (FakeReply::answer(404, "no_service"), "does not know the webhook any more."),
+            (FakeReply::answer(400, "invalid_token"), "does not know the webhook any more."),
+            (FakeReply::answer(410, "channel_is_archived"), "is archived."),
+            (FakeReply::answer(405, "CANARY"), "refuses the message (405)"),
+            (FakeReply::answer(200, "<html>CANARY"), "gave no usable answer."),
+            (FakeReply::Unreached, "Slack could not be reached. Check the network connection."),
+        ];
+        assert_check_errors("CANARY", slack, replies).await;
     }
 }

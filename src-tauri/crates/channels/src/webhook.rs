@@ -12,7 +12,7 @@ use rouse_core::http_exchange::{HttpExchange, HttpExchangeRequest};
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::http::exchange_secret_url;
+use crate::http::{bare_request, check_result, exchange_secret_url};
 use crate::signature::{SignatureProblem, SigningKey};
 use crate::text::{shorten, title_line};
 
@@ -77,6 +77,18 @@ impl WebhookChannel {
             Err(outcome) => outcome,
         }
     }
+
+    /// Reaches the receiver. Any answer is good: a receiver need not know `HEAD`.
+    async fn check_receiver(&self) -> Result<(), String> {
+        if let Err(problem) = &self.key {
+            return Err(problem.to_string());
+        }
+        let request = bare_request("HEAD", &self.url);
+        match exchange_secret_url(&*self.http, request, SERVICE).await {
+            Ok(_) => Ok(()),
+            Err(outcome) => check_result(outcome, SERVICE),
+        }
+    }
 }
 
 impl Channel for WebhookChannel {
@@ -97,6 +109,10 @@ impl Channel for WebhookChannel {
         index: usize,
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_body(message, &parts[index]))
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.check_receiver())
     }
 }
 
@@ -125,7 +141,8 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_failures_hide, sample_message, send_first,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, sample_message,
+        send_first,
     };
     use crate::signature::verify_signature;
 
@@ -233,5 +250,26 @@ mod tests {
         let message = sample_message("x");
         assert_failures_hide("CANARY", &message, |http| webhook(http, &clock, SECRET)).await;
         assert_failures_hide("AAECAwQF", &message, |http| webhook(http, &clock, SECRET)).await;
+    }
+
+    #[tokio::test]
+    async fn check_takes_any_answer_of_the_receiver() {
+        for status in [204, 404, 405] {
+            let http = FakeExchange::new([FakeReply::answer(status, "")]);
+            let channel = webhook(Arc::clone(&http), &ManualClock::new(UnixMs(0)), SECRET);
+            assert_eq!(channel.check().await, Ok(()), "{status}");
+            let request = http.last_request();
+            assert_eq!((request.method, request.headers.len()), ("HEAD", 0));
+        }
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause_and_no_secret() {
+        let clock = ManualClock::new(UnixMs(0));
+        let unreached = "The webhook could not be reached. Check the network connection.";
+        let replies = [(FakeReply::Unreached, unreached)];
+        assert_check_errors("CANARY", |http| webhook(http, &clock, SECRET), replies).await;
+        let channel = webhook(FakeExchange::new([]), &clock, "CANARY");
+        assert_eq!(channel.check().await, Err(SignatureProblem::Secret.to_string()));
     }
 }

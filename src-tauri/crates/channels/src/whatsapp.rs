@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rouse_core::DeliveryId;
 use rouse_core::channel::{Channel, ChannelMessage, SendOutcome};
-use rouse_core::http_exchange::HttpExchange;
+use rouse_core::http_exchange::{HttpExchange, HttpExchangeRequest};
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::http::{Answer, SEND_TIMEOUT, confirmed, exchange, post_json};
+use crate::http::{Answer, SEND_TIMEOUT, bare_request, check_result, confirmed, exchange, post_json};
 use crate::text::{one_line, plain_message, split, utf16_length};
 
 const SERVICE: &str = "WhatsApp";
@@ -143,8 +143,6 @@ impl WhatsappChannel {
 
     /// Posts a message whose content stands in the field `kind`.
     async fn post(&self, to: &str, kind: &str, content: Value) -> Result<Answer, SendOutcome> {
-        let WhatsappSettings { url, phone_number_id, token, .. } = &self.settings;
-        let base = url.as_deref().unwrap_or(DEFAULT_URL).trim_end_matches('/');
         let mut body = json!({
             "messaging_product": "whatsapp",
             "recipient_type": "individual",
@@ -152,8 +150,30 @@ impl WhatsappChannel {
             "type": kind,
         });
         body[kind] = content;
-        let mut request = post_json(&format!("{base}/{phone_number_id}/messages"), &body);
-        let value = format!("Bearer {}", token.trim());
+        self.exchange(post_json(&self.url_of("/messages"), &body)).await
+    }
+
+    /// Reads the number that sends.
+    async fn check_number(&self) -> Result<(), String> {
+        let outcome = match self.exchange(bare_request("GET", &self.url_of(""))).await {
+            // Reading needs a permission that sending does not need.
+            Ok(answer) if code_of(&answer).is_some_and(is_missing_permission) => return Ok(()),
+            Ok(answer) => outcome(&answer),
+            Err(outcome) => outcome,
+        };
+        check_result(outcome, SERVICE)
+    }
+
+    /// The address of the number that sends, followed by `path`.
+    fn url_of(&self, path: &str) -> String {
+        let WhatsappSettings { url, phone_number_id, .. } = &self.settings;
+        let base = url.as_deref().unwrap_or(DEFAULT_URL).trim_end_matches('/');
+        format!("{base}/{phone_number_id}{path}")
+    }
+
+    /// Sends a request with the token.
+    async fn exchange(&self, mut request: HttpExchangeRequest) -> Result<Answer, SendOutcome> {
+        let value = format!("Bearer {}", self.settings.token.trim());
         request.headers.push(("authorization".to_owned(), value));
         exchange(&*self.http, request, SEND_TIMEOUT).await
     }
@@ -172,6 +192,10 @@ impl Channel for WhatsappChannel {
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_part(message, &parts[index], index))
     }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(self.check_number())
+    }
 }
 
 /// The text of a template: one line, because a parameter has no line breaks.
@@ -185,6 +209,10 @@ fn template_text(part: &str) -> String {
 
 fn code_of(answer: &Answer) -> Option<i64> {
     answer.json()["error"]["code"].as_i64()
+}
+
+const fn is_missing_permission(code: i64) -> bool {
+    matches!(code, 3 | 10 | 200..=299)
 }
 
 fn outcome(answer: &Answer) -> SendOutcome {
@@ -208,7 +236,7 @@ fn outcome_of_code(code: i64, answer: &Answer) -> SendOutcome {
             "WhatsApp refuses the access token",
             "Store a token of a system user; other tokens end within a day.",
         ),
-        3 | 10 | 200..=299 => broken(
+        _ if is_missing_permission(code) => broken(
             "The access token may not send messages",
             "Give its system user the permission whatsapp_business_messaging.",
         ),
@@ -246,7 +274,8 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_failures_hide, class, sample_message, send_first,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, class, sample_message,
+        send_first,
     };
 
     fn settings() -> WhatsappSettings {
@@ -390,5 +419,32 @@ mod tests {
     #[tokio::test]
     async fn failures_have_their_class_and_no_secret() {
         assert_failures_hide("CANARY", &message("x"), whatsapp).await;
+    }
+
+    #[tokio::test]
+    async fn check_reads_the_number_that_sends() {
+        for reply in [FakeReply::answer(200, r#"{"id":"1001"}"#), error(403, 200)] {
+            let http = FakeExchange::new([reply]);
+            assert_eq!(whatsapp(Arc::clone(&http)).check().await, Ok(()));
+            let request = http.last_request();
+            let url = "https://graph.facebook.com/v23.0/1001";
+            assert_eq!((request.method, request.url.as_str()), ("GET", url));
+            assert_eq!(http.last_header("authorization").as_deref(), Some("Bearer CANARY"));
+        }
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause_and_no_secret() {
+        let unknown = json!({ "error": { "code": 100, "error_subcode": 33, "message": "CANARY" } });
+        let replies = [
+            (error(401, 190), "WhatsApp refuses the access token (190)."),
+            (FakeReply::answer(400, unknown), "does not know the number that sends (100)."),
+            (error(500, 131_000), "asks for a later attempt (131000)."),
+            (
+                FakeReply::Unreached,
+                "The exchange with https://graph.facebook.com/v23.0/1001 failed.",
+            ),
+        ];
+        assert_check_errors("CANARY", whatsapp, replies).await;
     }
 }

@@ -307,8 +307,10 @@ pub trait Backups: Send + Sync {
 
 /// Access to the channels: their checks, what they receive, and the pairing of chats.
 pub trait ChannelAccess: Send + Sync {
-    /// Why the channel cannot send now, for example for a missing secret: cause and remedy as sentences.
+    /// Why the channel cannot send now, for example for a missing secret: cause and remedy as sentences. Asks no service.
     fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>>;
+    /// As [`Self::problem`]; also asks the service whether messages would be taken.
+    fn check<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>>;
     /// How messages from the channel arrive; none for a channel that only sends.
     fn receiving(&self, name: &ChannelName) -> Option<ReceivingView>;
     /// Starts a pairing with a new one-time link; an earlier link of the channel is no longer valid.

@@ -2,6 +2,7 @@
 
 use rouse_core::Cause;
 use rouse_core::approval::{Approval, ApprovalState, GateDecision};
+use rouse_core::channel::ChannelDirectory;
 use rouse_core::delivery::Delivery;
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
@@ -106,11 +107,15 @@ fn gate_view(gate: &GateDecision) -> wire::GateView {
     }
 }
 
-pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
+pub(crate) fn delivery_view(
+    channels: &ChannelDirectory,
+    delivery: &Delivery,
+) -> wire::DeliveryView {
     wire::DeliveryView {
         id: delivery.id.to_string(),
         run_id: delivery.run_id.as_ref().map(ToString::to_string),
         channel: delivery.route.channel.to_string(),
+        channel_kind: channels.channels.get(&delivery.route.channel).map(|entry| entry.kind),
         to: delivery.route.to.clone(),
         title: delivery.title.clone(),
         body: delivery.body.clone(),

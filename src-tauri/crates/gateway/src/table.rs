@@ -106,6 +106,7 @@ methods! {
     "deliveries.answer" [Admin] => deliveries::report(NotificationReport) -> ChangeResult;
 
     "channels.list" [Read] => channels::list(EmptyObject) -> ChannelsListResult;
+    "channels.check" [Write] => channels::check(EmptyObject) -> ChannelsListResult;
     "channels.test" [Write] => channels::test(ChannelsTestParams) -> DeliveryView;
     "channels.pair" [Admin] => channels::pair(ChannelRef) -> PairingView;
     "channels.pairing" [Admin] => channels::pairing(ChannelPairingParams) -> ChannelPairingResult;

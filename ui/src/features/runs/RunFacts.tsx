@@ -192,7 +192,7 @@ function DeliveryLine({ delivery, count: times, recipient }: DeliveryLineProps) 
   ];
   return (
     <div title={delivery.body}>
-      {deliveryLabel(state)}
+      {deliveryLabel(delivery)}
       {times > 1 && `, ${plural(times, "time")}`}
       <span className={styles.aside}>
         {state === "held" && heldUntilMs !== null && (

@@ -402,6 +402,7 @@ test("delivery shows channel, recipient, attempts and reason", async () => {
     aDelivery({ ...onPhone, id: "a", to: "7", state: "sending" }),
     aDelivery({ ...onPhone, id: "b", to: "8", state: "unknown", reason: "The service did not answer." }),
     aDelivery({ id: "c", channel: "team", state: "failed", attempts: 1, reason: "The webhook is gone." }),
+    aDelivery({ id: "d", channel: "wa", channelKind: "whatsapp", state: "delivered", attempts: 1 }),
   ];
   renderApp(
     "/runs/run-1",
@@ -416,6 +417,7 @@ test("delivery shows channel, recipient, attempts and reason", async () => {
     "No answer; sent again in a minute, marked as a repeat · phone, 8 · 2 attempts · The service did not answer.",
   );
   expect(screen.getByText(/^Not delivered/)).toHaveTextContent("Not delivered · team · The webhook is gone.");
+  expect(screen.getByText(/^Accepted/)).toHaveTextContent("Accepted by WhatsApp · wa");
 });
 
 test("failed link stays open and shows its error", async () => {

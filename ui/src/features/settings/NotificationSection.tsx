@@ -35,7 +35,7 @@ export function NotificationSection({ status }: { status: SystemStatus | undefin
           {test.error && <p className={styles.error}>{settingError("", test.error)}</p>}
           {delivery && (
             <SettingRow
-              title={`Test: ${deliveryLabel(delivery.state).toLocaleLowerCase()}`}
+              title={`Test: ${deliveryLabel(delivery).toLocaleLowerCase()}`}
               help={deliveryOutcome(delivery)}
             />
           )}

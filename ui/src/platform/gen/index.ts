@@ -526,7 +526,7 @@ newestFailure: ChannelFailure | null,
 lastDeliveredAtMs: number | null, };
 
 /**
- * `channels.list`.
+ * `channels.list` and `channels.check`.
  */
 export type ChannelsListResult = { 
 /**
@@ -1332,6 +1332,10 @@ export type DeliveryState = "pending" | "held" | "sending" | "unknown" | "delive
  * A delivery.
  */
 export type DeliveryView = { id: string, runId: string | null, channel: string, 
+/**
+ * Kind of the channel; none for the notification and for a removed channel.
+ */
+channelKind: ChannelKind | null, 
 /**
  * Address of the recipient; none for a channel with a single place.
  */
@@ -5814,6 +5818,7 @@ export type Methods = {
   "deliveries.test": { params: EmptyObject; result: DeliveryView };
   "deliveries.answer": { params: NotificationReport; result: ChangeResult };
   "channels.list": { params: EmptyObject; result: ChannelsListResult };
+  "channels.check": { params: EmptyObject; result: ChannelsListResult };
   "channels.test": { params: ChannelsTestParams; result: DeliveryView };
   "channels.pair": { params: ChannelRef; result: PairingView };
   "channels.pairing": { params: ChannelPairingParams; result: ChannelPairingResult };
@@ -5922,6 +5927,7 @@ export const methodScopes: Record<keyof Methods, MethodScope> = {
   "deliveries.test": "write",
   "deliveries.answer": "admin",
   "channels.list": "read",
+  "channels.check": "write",
   "channels.test": "write",
   "channels.pair": "admin",
   "channels.pairing": "admin",

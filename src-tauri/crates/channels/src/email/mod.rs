@@ -14,6 +14,7 @@ use rouse_core::tool::BoxFuture;
 
 use self::compose::Email;
 use self::smtp::{MailLogin, MailServer, broken};
+use crate::http::check_result;
 use crate::text::plain_message;
 
 /// The settings of an e-mail channel, with its secret. Never printed.
@@ -110,6 +111,16 @@ impl Channel for EmailChannel {
                 Ok((server, email)) => smtp::deliver(&server, self.login(), &email).await,
                 Err(outcome) => outcome,
             }
+        })
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let checked = match self.mail_server() {
+                Ok(server) => smtp::check(&server, self.login()).await,
+                Err(outcome) => Err(outcome),
+            };
+            checked.or_else(|outcome| check_result(outcome, "The mail server"))
         })
     }
 }

@@ -66,6 +66,17 @@ pub(super) async fn deliver(
     }
 }
 
+/// Connects and logs in, without an e-mail.
+pub(super) async fn check(
+    server: &MailServer<'_>,
+    login: Option<MailLogin<'_>>,
+) -> Result<(), SendOutcome> {
+    let mut connection = server.connect(login).await?;
+    // The login succeeded; the goodbye changes nothing.
+    let _ = tokio::time::timeout(QUIT_TIMEOUT, connection.abort()).await;
+    Ok(())
+}
+
 impl MailServer<'_> {
     /// An encrypted connection with a login, ready for an e-mail.
     async fn connect(

@@ -309,6 +309,46 @@ async fn reasons_have_no_password_and_no_address() {
     }
 }
 
+/// Checks the channel with a server of these answers.
+async fn check(script: MailScript) -> (Result<(), String>, Vec<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let channel = EmailChannel::new(settings(port));
+    tokio::join!(channel.check(), script.serve(listener))
+}
+
+#[tokio::test]
+async fn check_logs_in_and_sends_nothing() {
+    let (checked, received) = check(ACCEPTING).await;
+    assert_eq!(checked, Ok(()));
+    let commands: Vec<&str> = received.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(commands, ["EHLO", "AUTH", "QUIT"]);
+}
+
+#[tokio::test]
+async fn failed_check_has_a_cause_and_no_secret() {
+    for (script, words) in [
+        (
+            MailScript { auth: "535 canary-password anna@example.org", ..ACCEPTING },
+            "refuses the login (535). Store the current password",
+        ),
+        (
+            MailScript { greeting: "554 canary-password", ..ACCEPTING },
+            "refuses the connection (554)",
+        ),
+        (MailScript { greeting: "421 busy", ..ACCEPTING }, "asks for a later attempt (421)"),
+    ] {
+        let error = check(script).await.0.expect_err("an error");
+        assert!(error.contains(words) && !error.contains(PASSWORD), "{words}: {error}");
+        assert!(!error.contains("@example.org"), "{error}");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let checked = EmailChannel::new(settings(port)).check().await;
+    assert!(checked.is_err_and(|error| error.starts_with("No connection to the mail server.")));
+}
+
 #[test]
 fn server_has_a_host_and_a_port() {
     for (server, security, expected) in [

@@ -13,6 +13,7 @@ use rouse_core::tool::BoxFuture;
 use super::api::{ChatAddress, TelegramApi, TelegramSettings, TelegramText};
 use super::error::{TelegramError, TelegramRejection};
 use super::render::{has_room_for_buttons, plain_text, render_message};
+use crate::http::check_result;
 
 /// The id of the topic General, which a message must leave out.
 const GENERAL: &str = "1";
@@ -207,6 +208,15 @@ impl Channel for TelegramChannel {
         index: usize,
     ) -> BoxFuture<'a, SendOutcome> {
         Box::pin(self.send_part(message, parts, index))
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            match self.api.get_me().await {
+                Ok(_) => Ok(()),
+                Err(error) => check_result(self.outcome_of(error), "Telegram"),
+            }
+        })
     }
 }
 
@@ -446,5 +456,29 @@ mod tests {
         let unchanged = rejected(400, "Bad Request: message is not modified: x", &Value::Null);
         let http = FakeTelegramHttp::answering([unchanged]);
         assert_eq!(channel(&http).settle(12, &approval("x")).await, accepted());
+    }
+
+    #[tokio::test]
+    async fn check_asks_for_the_bot() {
+        let account = json!({ "id": 9, "username": "anna_rouse_bot" });
+        let http = FakeTelegramHttp::answering([succeeded(&account)]);
+        assert_eq!(channel(&http).check().await, Ok(()));
+        assert_eq!(http.only_call().0, "getMe");
+    }
+
+    #[tokio::test]
+    async fn failed_check_has_a_cause_and_no_token() {
+        let url = format!("https://api.telegram.org/bot{TOKEN}/getMe");
+        for (reply, words) in [
+            (rejected(401, &url, &Value::Null), "Get a token from BotFather"),
+            (rejected(502, &url, &Value::Null), "Telegram refuses getMe (502"),
+            (Err(HttpExchangeError::Unreached(url.clone())), "Telegram did not get getMe."),
+            (Err(HttpExchangeError::Broken(url.clone())), "Telegram gave no usable answer."),
+            (Err(HttpExchangeError::Refused(url.clone())), "could not send getMe"),
+        ] {
+            let http = FakeTelegramHttp::answering([reply]);
+            let error = channel(&http).check().await.expect_err("an error");
+            assert!(error.contains(words) && !error.contains("canary"), "{words}: {error}");
+        }
     }
 }

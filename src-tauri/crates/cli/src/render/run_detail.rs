@@ -8,7 +8,7 @@ use rouse_core::budget::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_core::text::group_thousands;
 use rouse_gateway::wire::{
-    ApprovalStateKind, CauseView, DeliveryState, DeliveryView, RunDetail, RunView,
+    ApprovalStateKind, CauseView, ChannelKind, DeliveryState, DeliveryView, RunDetail, RunView,
     StepAttachmentView, StepStatus, StepView, Usage,
 };
 use serde_json::Value;
@@ -205,6 +205,9 @@ fn delivery_line(delivery: &DeliveryView, at: &dyn Fn(i64) -> String) -> String 
             Some(next) => format!("unconfirmed, repeated {}{reason}", at(next)),
             None => format!("unconfirmed{reason}"),
         },
+        (DeliveryState::Delivered, _) if delivery.channel_kind == Some(ChannelKind::Whatsapp) => {
+            "accepted by WhatsApp".to_owned()
+        }
         (DeliveryState::Delivered, _) => "delivered".to_owned(),
         (DeliveryState::Failed, _) => format!("failed{reason}"),
         (DeliveryState::Suppressed, _) => format!("not sent{reason}"),
@@ -312,27 +315,43 @@ mod tests {
         assert_eq!(mark("finished", true), "error");
     }
 
+    fn delivery(state: DeliveryState, reason: Option<&str>) -> DeliveryView {
+        DeliveryView {
+            id: "d".to_owned(),
+            run_id: None,
+            channel: "notification".to_owned(),
+            channel_kind: None,
+            to: None,
+            title: "T".to_owned(),
+            body: "B".to_owned(),
+            state,
+            attempts: 1,
+            reason: reason.map(str::to_owned),
+            created_at_ms: 0,
+            next_attempt_at_ms: Some(5),
+            settled_at_ms: None,
+            held_until_ms: Some(7),
+            digest_id: None,
+        }
+    }
+
+    fn line_of(delivery: &DeliveryView) -> String {
+        delivery_line(delivery, &|at| format!("at {at}"))
+    }
+
+    #[test]
+    fn whatsapp_accepts_and_other_channels_deliver() {
+        let text = |channel_kind| {
+            line_of(&DeliveryView { channel_kind, ..delivery(DeliveryState::Delivered, None) })
+        };
+        assert_eq!(text(Some(ChannelKind::Whatsapp)), "  notification  accepted by WhatsApp");
+        assert_eq!(text(Some(ChannelKind::Telegram)), "  notification  delivered");
+        assert_eq!(text(None), "  notification  delivered");
+    }
+
     #[test]
     fn waiting_delivery_shows_reason_and_time() {
-        let text = |state: DeliveryState, reason: Option<&str>| {
-            let delivery = DeliveryView {
-                id: "d".to_owned(),
-                run_id: None,
-                channel: "notification".to_owned(),
-                to: None,
-                title: "T".to_owned(),
-                body: "B".to_owned(),
-                state,
-                attempts: 1,
-                reason: reason.map(str::to_owned),
-                created_at_ms: 0,
-                next_attempt_at_ms: Some(5),
-                settled_at_ms: None,
-                held_until_ms: Some(7),
-                digest_id: None,
-            };
-            delivery_line(&delivery, &|at| format!("at {at}"))
-        };
+        let text = |state, reason| line_of(&delivery(state, reason));
         assert_eq!(
             text(DeliveryState::Held, None),
             "  notification  held by quiet hours until at 7"

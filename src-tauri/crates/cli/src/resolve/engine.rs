@@ -17,7 +17,7 @@ use super::error::{CliError, join_sources};
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Import saves each job before the answer.
 const FILE_TIMEOUT: Duration = Duration::from_secs(300);
-/// The user may have to unlock the keyring.
+/// The user may have to unlock the keyring. The services of channels then have 10 s.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 /// The start of a server takes at most 300 s, and an update stops the old server first.
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
@@ -102,6 +102,7 @@ impl EngineConnection {
             "extensions.install" => INSTALL_TIMEOUT,
             "skills.preview" | "skills.install" => SKILL_TIMEOUT,
             "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
+            "channels.check" => KEYRING_TIMEOUT,
             _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
             _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
             _ => CALL_TIMEOUT,

@@ -22,6 +22,12 @@ pub trait Channel: Send + Sync {
         parts: &'a [String],
         index: usize,
     ) -> BoxFuture<'a, SendOutcome>;
+
+    /// Asks the service whether messages would be taken; sends no message. Has no time limit of its own.
+    ///
+    /// # Errors
+    /// Cause and remedy as sentences, never with a secret.
+    fn check(&self) -> BoxFuture<'_, Result<(), String>>;
 }
 
 /// The answer of the service to one part.

@@ -143,10 +143,11 @@ impl ChannelDirectory {
         let (channel, entry) = self.find(name)?;
         match entry.kind {
             ChannelKind::Telegram | ChannelKind::Whatsapp => recipient_route(channel, entry, to),
-            ChannelKind::Email => match to {
-                None => Ok(Route::of(channel.clone())),
-                Some(_) => recipient_route(channel, entry, to),
-            },
+            // A bare name stands for all addresses.
+            ChannelKind::Email if to.is_none() && !entry.recipients.is_empty() => {
+                Ok(Route::of(channel.clone()))
+            }
+            ChannelKind::Email => recipient_route(channel, entry, to),
             ChannelKind::Ntfy
             | ChannelKind::Slack
             | ChannelKind::Discord
@@ -414,16 +415,22 @@ mod tests {
     fn problems_say_what_to_do() {
         let mut known = directory(None);
         known.channels.insert(ChannelName::new("new"), entry(ChannelKind::Whatsapp, &[]));
+        known.channels.insert(ChannelName::new("post"), entry(ChannelKind::Email, &[]));
         for (name, to, expected) in [
             (
                 "fax",
                 None,
-                "there is no channel `fax`; the channels are `notification`, `last`, `mail`, `new`, `phone`, `team`. Set one up with `rouse channels add`",
+                "there is no channel `fax`; the channels are `notification`, `last`, `mail`, `new`, `phone`, `post`, `team`. Set one up with `rouse channels add`",
             ),
             (
                 "new",
                 None,
                 "new has no recipient. Set one with `rouse config set channels.new.to ADDRESS`",
+            ),
+            (
+                "post",
+                None,
+                "post has no recipient. Set one with `rouse config set channels.post.to ADDRESS`",
             ),
             ("phone", Some("8"), "`8` is no recipient of phone; its recipients are `7`"),
             (

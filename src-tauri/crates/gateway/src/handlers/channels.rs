@@ -1,14 +1,15 @@
 //! `channels.*`: the channels of the settings, the test of a channel, and the pairing of chats.
 //!
-//! Never changes the settings; `config.patch` does. Pitfall: calling a channel ready after the check of its
-//! set-up alone; the newest failure stands beside the check.
+//! Never changes the settings; `config.patch` does. Only `channels.check` asks the services, so the list stays quick.
+//! Pitfall: calling a channel ready after the check of its set-up alone; the newest failure stands beside the check.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use rouse_core::DeliveryId;
 use rouse_core::channel::{
-    ChannelEntry, ChannelName, DeliverTo, MessageKind, Recipient, RouteProblem,
+    ChannelDirectory, ChannelEntry, ChannelName, DeliverTo, MessageKind, Recipient, RouteProblem,
 };
 use rouse_core::delivery::{DeliveryState, NewDelivery};
 use rouse_core::time::QuietPolicy;
@@ -31,15 +32,38 @@ pub(crate) async fn list(
     context: &Context,
     _: EmptyObject,
 ) -> Result<ChannelsListResult, RpcError> {
+    list_with(context, Depth::SetUp).await
+}
+
+/// As `channels.list`; also asks each service whether messages would be taken.
+pub(crate) async fn check(
+    context: &Context,
+    _: EmptyObject,
+) -> Result<ChannelsListResult, RpcError> {
+    list_with(context, Depth::Service).await
+}
+
+/// How deep the check of a channel goes.
+#[derive(Clone, Copy)]
+enum Depth {
+    /// Settings, secrets and recipients.
+    SetUp,
+    /// Also the service.
+    Service,
+}
+
+async fn list_with(context: &Context, depth: Depth) -> Result<ChannelsListResult, RpcError> {
     let directory = context.channels.now();
     let outcomes = context.store.channel_outcomes().await?.into_iter();
     let mut outcomes: Outcomes = outcomes
         .map(|outcome| ((outcome.channel.clone(), outcome.state.name()), outcome))
         .collect();
-    let mut channels = Vec::with_capacity(directory.channels.len());
-    for (name, entry) in &directory.channels {
-        channels.push(channel_view(context, name, entry, &mut outcomes).await);
-    }
+    let names = directory.channels.keys();
+    let problems = join_all(names.map(|name| problem(context, &directory, name, depth))).await;
+    let channels = directory.channels.iter().zip(problems);
+    let channels = channels
+        .map(|((name, entry), problem)| channel_view(context, name, entry, problem, &mut outcomes));
+    let channels = channels.collect();
     let labels = RouteLabels::of(Arc::clone(&directory));
     Ok(ChannelsListResult {
         channels,
@@ -50,10 +74,32 @@ pub(crate) async fn list(
     })
 }
 
-async fn channel_view(
+/// Why the channel cannot send.
+async fn problem(
+    context: &Context,
+    directory: &ChannelDirectory,
+    name: &ChannelName,
+    depth: Depth,
+) -> Option<String> {
+    let problem = match depth {
+        Depth::SetUp => context.channel_access.problem(name).await,
+        Depth::Service => context.channel_access.check(name).await,
+    };
+    problem.or_else(|| missing_recipient(directory, name))
+}
+
+fn missing_recipient(directory: &ChannelDirectory, name: &ChannelName) -> Option<String> {
+    match directory.resolve(name.as_str(), None) {
+        Err(problem @ RouteProblem::NoRecipient { .. }) => Some(format!("{problem}.")),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+fn channel_view(
     context: &Context,
     name: &ChannelName,
     entry: &ChannelEntry,
+    problem: Option<String>,
     outcomes: &mut Outcomes,
 ) -> ChannelView {
     let mut newest = |state: DeliveryState| outcomes.remove(&(name.clone(), state.name()));
@@ -71,7 +117,7 @@ async fn channel_view(
         label: entry.kind.label().to_owned(),
         details: entry.details,
         recipients: recipients.collect(),
-        problem: context.channel_access.problem(name).await,
+        problem,
         receiving: context.channel_access.receiving(name),
         newest_failure: failure.map(|failure| ChannelFailure {
             at_ms: failure.at.0,
@@ -191,7 +237,36 @@ fn route_error(problem: &RouteProblem) -> RpcError {
 
 #[cfg(test)]
 mod tests {
+    use rouse_core::channel::{ChannelDetails, ChannelKind};
+
     use super::*;
+
+    #[test]
+    fn only_a_missing_recipient_is_a_problem() {
+        let recipient = |address: &str| Recipient {
+            channel: ChannelName::new("phone"),
+            address: address.to_owned(),
+            label: address.to_owned(),
+            is_private: true,
+            is_paired: false,
+        };
+        let problem = |kind, addresses: &[&str]| {
+            let recipients = addresses.iter().map(|address| recipient(address)).collect();
+            let entry = ChannelEntry { kind, details: ChannelDetails::Full, recipients };
+            let name = ChannelName::new("phone");
+            let channels = [(name.clone(), entry)].into();
+            let directory = ChannelDirectory { channels, ..ChannelDirectory::default() };
+            missing_recipient(&directory, &name)
+        };
+        let pair = "phone has no recipient. Pair your chat with `rouse channels pair phone`.";
+        assert_eq!(problem(ChannelKind::Telegram, &[]).as_deref(), Some(pair));
+        let set =
+            "phone has no recipient. Set one with `rouse config set channels.phone.to ADDRESS`.";
+        assert_eq!(problem(ChannelKind::Whatsapp, &[]).as_deref(), Some(set));
+        assert_eq!(problem(ChannelKind::Email, &[]).as_deref(), Some(set));
+        assert_eq!(problem(ChannelKind::Telegram, &["7", "8"]), None);
+        assert_eq!(problem(ChannelKind::Slack, &[]), None);
+    }
 
     #[test]
     fn route_error_names_the_field() {

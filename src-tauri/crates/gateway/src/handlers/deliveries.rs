@@ -12,9 +12,10 @@ use crate::wire::{ChangeResult, DeliveryRef, DeliveryView, EmptyObject, Notifica
 
 pub(crate) async fn get(context: &Context, params: DeliveryRef) -> Result<DeliveryView, RpcError> {
     let delivery = context.store.delivery(&DeliveryId::new(params.id.as_str())).await?;
-    delivery.as_ref().map(delivery_view).ok_or_else(|| {
+    let delivery = delivery.ok_or_else(|| {
         RpcError::new(ErrorCode::NotFound, format!("There is no delivery {}.", params.id))
-    })
+    })?;
+    Ok(delivery_view(&context.channels.now(), &delivery))
 }
 
 /// Sends a test notification.

@@ -49,12 +49,13 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
     };
     let approvals = context.store.approvals_of_run(&id).await?;
     let cause = context.store.cause(&id).await?;
+    let channels = context.channels.now();
     Ok(RunDetail {
         cause: cause.map(cause_view),
         payload: shown_payload(context, &run.payload),
         steps: steps.iter().map(|step| step_view(step, &files)).collect(),
         approvals: super::approvals::views(context, &approvals).await?,
-        deliveries: deliveries.iter().map(delivery_view).collect(),
+        deliveries: deliveries.iter().map(|delivery| delivery_view(&channels, delivery)).collect(),
         job_exists,
         live_text: context.live_text.text(&id),
         progress: context.live_progress.of_run(&id),

@@ -4,7 +4,7 @@ pub use rouse_core::channel::{ChannelDetails, ChannelKind};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// `channels.list`.
+/// `channels.list` and `channels.check`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelsListResult {

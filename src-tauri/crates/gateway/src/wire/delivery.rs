@@ -1,5 +1,6 @@
 //! Deliveries, and notification requests to the desktop app.
 
+use rouse_core::channel::ChannelKind;
 pub use rouse_core::delivery::DeliveryState;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -12,6 +13,8 @@ pub struct DeliveryView {
     pub id: String,
     pub run_id: Option<String>,
     pub channel: String,
+    /// Kind of the channel; none for the notification and for a removed channel.
+    pub channel_kind: Option<ChannelKind>,
     /// Address of the recipient; none for a channel with a single place.
     pub to: Option<String>,
     pub title: String,

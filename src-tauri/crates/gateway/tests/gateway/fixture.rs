@@ -433,6 +433,10 @@ impl ChannelAccess for NoChannels {
         Box::pin(async { None })
     }
 
+    fn check<'a>(&'a self, _: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+
     fn receiving(&self, _: &ChannelName) -> Option<ReceivingView> {
         None
     }

@@ -1,6 +1,7 @@
 //! The channels for the gateway: checks, receiving, and the pairing of chats.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_channels::{TelegramApi, TelegramError, pairing_link};
 use rouse_core::channel::{ChannelKind, ChannelName, MessageKind, Route};
@@ -19,6 +20,9 @@ use crate::channels::ChannelSenders;
 const WELCOME: &str = "This chat is paired with Rouse. Reports and approval requests arrive here, and what you write goes to \
                        the main session. Send /status, /runs or /stop.";
 
+/// Time limit of the check of one channel.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Access of the gateway to the channels.
 pub(crate) struct ChannelPort {
     pub(crate) store: Store,
@@ -31,6 +35,18 @@ pub(crate) struct ChannelPort {
 impl ChannelPort {
     fn kind(&self, name: &ChannelName) -> Option<ChannelKind> {
         self.directory.channels.now().channels.get(name).map(|entry| entry.kind)
+    }
+
+    /// Asks the service of the channel whether messages would be taken.
+    async fn ask_service(&self, name: &ChannelName) -> Result<(), String> {
+        let sender = self.senders.sender(name).await?;
+        tokio::time::timeout(CHECK_TIMEOUT, sender.check()).await.unwrap_or_else(|_| {
+            Err(format!(
+                "The service did not answer within {} seconds. Check the network connection and \
+                 the address of the channel.",
+                CHECK_TIMEOUT.as_secs()
+            ))
+        })
     }
 
     async fn start_pairing(&self, name: &ChannelName) -> Result<PairingView, RpcError> {
@@ -100,6 +116,10 @@ impl ChannelPort {
 impl ChannelAccess for ChannelPort {
     fn problem<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move { self.senders.sender(name).await.err() })
+    }
+
+    fn check<'a>(&'a self, name: &'a ChannelName) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async move { self.ask_service(name).await.err() })
     }
 
     fn receiving(&self, name: &ChannelName) -> Option<ReceivingView> {

@@ -107,7 +107,7 @@ function ReceivingLine({ receiving, isPaired }: { receiving: ReceivingView; isPa
 }
 
 function ChannelStateLine({ channel }: { channel: ChannelView }) {
-  const { newestFailure, lastDeliveredAtMs } = channel;
+  const { kind, newestFailure, lastDeliveredAtMs } = channel;
   const state = channelState(channel);
   const { problem } = channel;
   return (
@@ -116,7 +116,7 @@ function ChannelStateLine({ channel }: { channel: ChannelView }) {
       {state === "ready" && lastDeliveredAtMs !== null && (
         <>
           {" "}
-          · last delivered <Time at={lastDeliveredAtMs} as="log" />
+          · last {kind === "whatsapp" ? "accepted by WhatsApp" : "delivered"} <Time at={lastDeliveredAtMs} as="log" />
         </>
       )}
       {state === "failed" && newestFailure !== null && (

@@ -54,6 +54,7 @@ test("channel shows recipients, state and newest failure", async () => {
         aChannel({ name: "old", newestFailure: blocked, lastDeliveredAtMs: Date.now() - hour / 2 }),
         aChannel({ name: "push", newestFailure: blocked, details: "headline" }),
         aChannel({ name: "new", recipients: [], problem: "The token is not stored." }),
+        aChannel({ name: "wa", kind: "whatsapp", lastDeliveredAtMs: Date.now() }),
       ],
     }),
   );
@@ -61,6 +62,7 @@ test("channel shows recipients, state and newest failure", async () => {
   const row = (name: string) => channels.getByRole("heading", { name }).parentElement;
   await channels.findByRole("heading", { name: "phone" });
   expect(row("phone")).toHaveTextContent(/Telegram · Anna.*Ready · last delivered/);
+  expect(row("wa")).toHaveTextContent(/Ready · last accepted by WhatsApp/);
   expect(row("old")).toHaveTextContent(/Ready · last delivered/);
   expect(row("push")).toHaveTextContent(/first sentence only.*Last message failed 1 h ago: The bot is blocked\./);
   expect(row("new")).toHaveTextContent(/no recipient.*Problem: The token is not stored/);

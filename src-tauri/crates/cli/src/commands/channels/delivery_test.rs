@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use rouse_gateway::EventStream;
-use rouse_gateway::wire::{DeliveryState, DeliveryView};
+use rouse_gateway::wire::{ChannelKind, DeliveryState, DeliveryView};
 use serde_json::{Value, json};
 
 use crate::commands::follow;
@@ -86,6 +86,10 @@ fn outcome_text(delivery: &DeliveryView) -> Result<String, String> {
     let channel = &delivery.channel;
     let reason = delivery.reason.as_deref().unwrap_or("The cause is unknown.");
     match delivery.state {
+        DeliveryState::Delivered if delivery.channel_kind == Some(ChannelKind::Whatsapp) => {
+            Ok("Accepted by WhatsApp, which does not tell Rouse whether the message arrives."
+                .to_owned())
+        }
         DeliveryState::Delivered => Ok(format!("Delivered: {channel} accepted the message.")),
         DeliveryState::Unknown => Ok(format!(
             "Unconfirmed: the message may have arrived. {reason} Rouse sends it once more, marked as a repeat."
@@ -110,6 +114,7 @@ mod tests {
             id: "d".to_owned(),
             run_id: None,
             channel: "phone".to_owned(),
+            channel_kind: None,
             to: None,
             title: "Rouse".to_owned(),
             body: String::new(),
@@ -129,6 +134,11 @@ mod tests {
         let text = |state, reason| outcome_text(&delivery(state, reason));
         let delivered = text(DeliveryState::Delivered, None);
         assert_eq!(delivered.as_deref(), Ok("Delivered: phone accepted the message."));
+        let whatsapp = DeliveryView {
+            channel_kind: Some(ChannelKind::Whatsapp),
+            ..delivery(DeliveryState::Delivered, None)
+        };
+        assert!(outcome_text(&whatsapp).expect("a text").starts_with("Accepted by WhatsApp"));
         let unknown = text(DeliveryState::Unknown, Some("No answer.")).expect("unconfirmed");
         assert!(unknown.starts_with("Unconfirmed: the message may have arrived. No answer."));
         let failed = text(DeliveryState::Failed, Some("The bot is blocked."));

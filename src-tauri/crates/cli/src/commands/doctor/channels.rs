@@ -1,6 +1,6 @@
-//! The channels of the settings: their set-up and their newest failure.
+//! The channels of the settings: their set-up, their services and their newest failure.
 //!
-//! Sends nothing. Pitfall: reporting a failure that a later delivery has made obsolete.
+//! Sends no message. Pitfall: reporting a failure that a later delivery has made obsolete.
 
 use rouse_gateway::wire::{ChannelView, ChannelsListResult};
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::resolve::engine::EngineConnection;
 
 /// The channels; none without a channel.
 pub(super) async fn check_channels(engine: &EngineConnection) -> Vec<Finding> {
-    match engine.fetch("channels.list", json!({})).await {
+    match engine.fetch("channels.check", json!({})).await {
         Ok(ChannelsListResult { channels, .. }) => channel_findings(&channels),
         Err(error) => error.lines().into_iter().map(unhealthy).collect(),
     }
