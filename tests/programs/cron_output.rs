@@ -3,6 +3,7 @@
 use rouse_tests::agent_job;
 use serde_json::{Value, json};
 
+use crate::cron_add::MAIL_CHANNEL;
 use crate::engine::{CommandOutput, TestHome};
 use crate::probes::echo;
 
@@ -186,6 +187,22 @@ async fn preview_prints_next_slots_and_saves_nothing() {
     home.rouse(["cron", "preview", "--at", "2020-01-01T00:00"]).assert_error(2, "schedule.atMs");
     home.rouse(["cron", "preview", "--every", "1h", "--count", "51"]).assert_error(2, "--count");
     assert_eq!(engine.call("cron.status", json!({})).await["jobs"], 0);
+}
+
+#[tokio::test]
+async fn preview_shows_the_channels_of_the_flag() {
+    let config = format!("deliverTo = [\"notification\"]\n{MAIL_CHANNEL}");
+    let home = TestHome::new().config(&config);
+    let _engine = home.serve().await;
+    let preview = |names: &str| {
+        home.rouse(["cron", "preview", "--manual", "--deliver-to", names]).single_spaced()
+    };
+    let mail = preview("mail");
+    assert!(mail.ends_with("Delivered to mail (E-mail)\nApprovals to notification\n"), "{mail}");
+    assert!(!preview("none").contains("Delivered to"));
+    assert!(preview("fax").contains("there is no channel `fax`"));
+    home.rouse(["cron", "preview", "--manual", "--deliver-to", "mail:"])
+        .assert_error(2, "policies.deliverTo");
 }
 
 #[tokio::test]

@@ -235,6 +235,49 @@ async fn job_names_its_own_channels() {
 }
 
 #[tokio::test]
+async fn preview_resolves_the_channels_of_a_draft() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let mail = json!({
+        "kind": "email", "server": "127.0.0.1:9", "security": "none",
+        "from": "r@b.org", "to": ["a@b.org"],
+    });
+    let patch = json!({ "channels": { "mail": mail } });
+    engine.call("config.patch", json!({ "patch": patch })).await;
+    let preview = async |delivery: Value| {
+        let params = json!({ "schedule": { "kind": "manual" }, "delivery": delivery });
+        let preview = engine.call("cron.preview", params).await;
+        let routes = &preview["routes"];
+        assert_eq!(routes["failures"], routes["reports"]);
+        assert_eq!(routes["approvals"], json!(["notification"]));
+        (routes["reports"].clone(), preview["routeProblem"].clone())
+    };
+    let (here, mail) = (json!(["notification"]), json!(["mail (E-mail)"]));
+    let turn = |to: Option<&str>| json!({ "channel": "mail", "to": to, "deliver": true });
+    assert_eq!(preview(Value::Null).await, (here.clone(), Value::Null));
+    assert_eq!(preview(json!({})).await, (here, Value::Null));
+    assert_eq!(preview(json!({ "deliverTo": ["mail"] })).await, (mail.clone(), Value::Null));
+    assert_eq!(preview(turn(None)).await, (mail, Value::Null));
+    for (delivery, report, problem) in [
+        (
+            json!({ "deliverTo": ["fax"] }),
+            "fax",
+            "The outcome cannot be delivered: there is no channel `fax`; the channels are \
+             `notification`, `last`, `mail`. Set one up with `rouse channels add`.",
+        ),
+        (
+            turn(Some("b@b.org")),
+            "mail (E-mail, b@b.org)",
+            "The outcome cannot be delivered: `b@b.org` is no recipient of mail; its recipients \
+             are `a@b.org`.",
+        ),
+    ] {
+        assert_eq!(preview(delivery).await, (json!([report]), json!(problem)));
+    }
+    engine.host.stop().await;
+}
+
+#[tokio::test]
 async fn engine_without_a_desktop_uses_its_channels() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = FakeModel::replying([accepted()]);

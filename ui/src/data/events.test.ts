@@ -74,7 +74,7 @@ test("delivery event invalidates its delivery and the channels", async () => {
 
 test("changed job or settings invalidate previews", async () => {
   await started();
-  const preview = showing(keys.preview(undefined, "j1", 5));
+  const preview = showing(keys.preview({ id: "j1" }));
   host.emit("cron", { action: "updated", jobId: "j1" });
   await settled();
   host.emit("config", {});

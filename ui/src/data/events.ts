@@ -26,7 +26,7 @@ export function staleKeys(event: HostEvent): QueryKey[] {
   switch (event.kind) {
     case "cron":
       // Adding or removing a job changes what an approval blocks. Without a job id, many jobs changed.
-      // A preview shows the channels of the stored job.
+      // A preview depends on the stored job.
       return [
         keys.jobs,
         keys.status,

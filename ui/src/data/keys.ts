@@ -1,6 +1,13 @@
 /* Query keys. */
 
-import type { JobDraft, RunAttachmentParams, RunsListParams, Schedule, WrittenSchedule } from "@/platform";
+import type {
+  CronPreviewParams,
+  JobDraft,
+  RunAttachmentParams,
+  RunsListParams,
+  Schedule,
+  WrittenSchedule,
+} from "@/platform";
 
 export const keys = {
   status: ["status"],
@@ -39,12 +46,7 @@ export const keys = {
   checks: ["check"],
   check: (job: JobDraft) => ["check", job],
   previews: ["preview"],
-  preview: (schedule: WrittenSchedule | undefined, id: string | undefined, count: number) => [
-    "preview",
-    schedule,
-    id,
-    count,
-  ],
+  preview: (params: Partial<CronPreviewParams>) => ["preview", params],
   runs: ["runs"],
   runsHeads: ["runs", "head"],
   runsHead: (filter: RunsListParams) => ["runs", "head", filter],

@@ -3,7 +3,14 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import type { JobDraft, JobView, RunAttachmentParams, SystemStatus, WrittenSchedule } from "@/platform";
+import type {
+  CronPreviewParams,
+  JobDraft,
+  JobView,
+  RunAttachmentParams,
+  SystemStatus,
+  WrittenSchedule,
+} from "@/platform";
 
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
@@ -130,12 +137,12 @@ export function useToolsOfDraft(job: JobDraft | undefined) {
   });
 }
 
-/** Schedule preview of a draft; keeps the previous result meanwhile. */
-export function usePreview(schedule: WrittenSchedule | undefined, id: string | undefined, count = 5) {
+/** Preview of the next runs and channels of a draft; keeps the previous result meanwhile. */
+export function usePreview({ schedule, ...rest }: Partial<CronPreviewParams>) {
   const platform = usePlatform();
   return useQuery({
-    queryKey: keys.preview(schedule, id, count),
-    queryFn: () => platform.rpc("cron.preview", { schedule: schedule ?? { kind: "manual" }, id, count }),
+    queryKey: keys.preview({ schedule, ...rest }),
+    queryFn: () => platform.rpc("cron.preview", { schedule: schedule ?? { kind: "manual" }, ...rest }),
     enabled: schedule !== undefined,
     placeholderData: keepPreviousData,
     retry: false,

@@ -13,6 +13,7 @@ import type {
   IncidentView,
   InstalledPackage,
   Job,
+  MessageRoutes,
   MessageView,
   RunDetail,
   RunView,
@@ -28,6 +29,12 @@ import type {
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
+
+const notificationOnly: MessageRoutes = {
+  reports: ["notification"],
+  failures: ["notification"],
+  approvals: ["notification"],
+};
 
 type JobParts = Partial<Omit<Job, "state">> & { state?: Partial<Job["state"]> };
 
@@ -54,7 +61,7 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<SavedJob, "job">> 
     incident: null,
     isPredecessorMissing: false,
     spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
-    routes: { reports: ["notification"], failures: ["notification"] },
+    routes: notificationOnly,
     warnings: [],
     ...view,
   };
@@ -67,7 +74,8 @@ export function aPreview(parts: Partial<CronPreviewResult> = {}): CronPreviewRes
     localZone: "UTC",
     next: [],
     notes: [],
-    routes: { reports: ["notification"], failures: ["notification"] },
+    routes: notificationOnly,
+    routeProblem: null,
     ...parts,
   };
 }
@@ -91,7 +99,7 @@ export function aChannel(parts: Partial<ChannelView> = {}): ChannelView {
 export function aChannelList(parts: Partial<ChannelsListResult> = {}): ChannelsListResult {
   return {
     channels: [],
-    deliverTo: { reports: ["notification"], failures: ["notification"], approvals: ["notification"] },
+    deliverTo: notificationOnly,
     written: { deliverTo: null, deliverFailuresTo: null, deliverApprovalsTo: null },
     last: "notification",
     isHeadless: false,

@@ -287,7 +287,7 @@ test("proposed job can be approved or edited in the chat", async () => {
       incident: null,
       isPredecessorMissing: false,
       spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
-      routes: { reports: [], failures: [] },
+      routes: { reports: [], failures: [], approvals: [] },
       warnings: [],
     }),
     "cron.preview": () => aPreview(),

@@ -536,7 +536,7 @@ channels: Array<ChannelView>,
 /**
  * The default channels and recipients, as labels.
  */
-deliverTo: DefaultRoutes, 
+deliverTo: MessageRoutes, 
 /**
  * The default channels as written in the settings.
  */
@@ -1022,6 +1022,10 @@ schedule: WrittenSchedule,
  */
 id?: string, 
 /**
+ * Unsaved delivery settings. Default: those of the job, or of the settings for a new job.
+ */
+delivery?: DeliveryDraft, 
+/**
  * Number of slots: 1 to 50, default 5.
  */
 count?: number, };
@@ -1051,9 +1055,13 @@ next: Array<PreviewSlot>,
  */
 notes: Array<string>, 
 /**
- * Channels and recipients of the next messages, as labels; the defaults for a new job.
+ * Channels and recipients of the next messages.
  */
-routes: JobRoutes, };
+routes: MessageRoutes, 
+/**
+ * Why a channel or recipient of the job cannot get messages, as a sentence.
+ */
+routeProblem: string | null, };
 
 /**
  * `cron.remove`.
@@ -1298,21 +1306,25 @@ answers: Record<string, unknown>, } | { "kind": "cancel" };
 export type DecisionSurface = "page" | "cli" | "notification" | "tray" | "channel";
 
 /**
- * The default channels and recipients of each kind of message, as labels.
+ * The delivery settings of an unsaved job.
  */
-export type DefaultRoutes = { 
+export type DeliveryDraft = { 
 /**
- * Reports, reminders and messages of runs.
+ * `policies.deliverTo`.
  */
-reports: Array<string>, 
+deliverTo?: Array<string>, 
 /**
- * Failures.
+ * `payload.channel` of an agent job.
  */
-failures: Array<string>, 
+channel?: string, 
 /**
- * Requests for an approval or input.
+ * `payload.to` of an agent job.
  */
-approvals: Array<string>, };
+to?: string, 
+/**
+ * `payload.deliver` of an agent job.
+ */
+deliver?: boolean, };
 
 /**
  * A delivery by id.
@@ -2644,19 +2656,6 @@ export type JobRef = {
 id: string, };
 
 /**
- * The channels and recipients of a job's messages, as labels.
- */
-export type JobRoutes = { 
-/**
- * Reports, reminders and messages of runs.
- */
-reports: Array<string>, 
-/**
- * Failures.
- */
-failures: Array<string>, };
-
-/**
  * A server that a job uses.
  */
 export type JobServer = string;
@@ -2735,9 +2734,9 @@ isPredecessorMissing: boolean,
  */
 spentThisMonth: SpentView, 
 /**
- * Channels and recipients of the next messages, as labels.
+ * Channels and recipients of the next messages.
  */
-routes: JobRoutes, };
+routes: MessageRoutes, };
 
 /**
  * A problem that would affect the job now. Not an error: a missing file or model may appear later.
@@ -2899,6 +2898,23 @@ lastUsedAtMs: number | null, };
  * Author of a message.
  */
 export type MessageFrom = "person" | "rouse" | "model" | "tool" | "summary";
+
+/**
+ * The channels and recipients of each kind of message, as labels.
+ */
+export type MessageRoutes = { 
+/**
+ * Reports, reminders and messages of runs.
+ */
+reports: Array<string>, 
+/**
+ * Failures.
+ */
+failures: Array<string>, 
+/**
+ * Requests for an approval or input; empty for a reminder.
+ */
+approvals: Array<string>, };
 
 /**
  * A message of a transcript.
@@ -4279,9 +4295,9 @@ isPredecessorMissing: boolean,
  */
 spentThisMonth: SpentView, 
 /**
- * Channels and recipients of the next messages, as labels.
+ * Channels and recipients of the next messages.
  */
-routes: JobRoutes, };
+routes: MessageRoutes, };
 
 /**
  * The trigger of a job.

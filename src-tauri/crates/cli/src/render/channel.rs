@@ -3,9 +3,7 @@
 //! A failure counts until a later message is delivered. Names and reasons are escaped, because a service chooses them.
 
 use rouse_core::job::JobFact;
-use rouse_gateway::wire::{
-    ChannelFailure, ChannelView, ChannelsListResult, DefaultRoutes, JobRoutes,
-};
+use rouse_gateway::wire::{ChannelFailure, ChannelView, ChannelsListResult, MessageRoutes};
 
 use super::facts::{fact, fact_lines};
 use super::table::{new_table, print_rows};
@@ -50,21 +48,22 @@ pub(crate) fn open_failure(channel: &ChannelView) -> Option<&ChannelFailure> {
 }
 
 /// The channels and recipients of a job; none if all messages are notifications.
-pub(crate) fn route_facts(routes: &JobRoutes) -> Vec<JobFact> {
-    if routes.reports == [NOTIFICATION] && routes.failures == [NOTIFICATION] {
-        return Vec::new();
-    }
-    if routes.reports == routes.failures {
-        return vec![fact("Delivered to", routes_text(&routes.reports))];
-    }
-    vec![
-        fact("Reports to", routes_text(&routes.reports)),
-        fact("Failures to", routes_text(&routes.failures)),
-    ]
+pub(crate) fn route_facts(routes: &MessageRoutes) -> Vec<JobFact> {
+    let MessageRoutes { reports, failures, approvals } = routes;
+    let has_other_approvals = !approvals.is_empty() && approvals != reports;
+    let mut facts = if reports != failures {
+        vec![fact("Reports to", routes_text(reports)), fact("Failures to", routes_text(failures))]
+    } else if has_other_approvals || *reports != [NOTIFICATION] {
+        vec![fact("Delivered to", routes_text(reports))]
+    } else {
+        Vec::new()
+    };
+    facts.extend(has_other_approvals.then(|| fact("Approvals to", routes_text(approvals))));
+    facts
 }
 
 fn default_facts(list: &ChannelsListResult) -> Vec<JobFact> {
-    let DefaultRoutes { reports, failures, approvals } = &list.deliver_to;
+    let MessageRoutes { reports, failures, approvals } = &list.deliver_to;
     vec![
         fact("Reports to", routes_text(reports)),
         fact("Failures to", routes_text(failures)),
@@ -145,21 +144,33 @@ mod tests {
 
     #[test]
     fn routes_of_a_job_appear_beside_other_channels() {
-        let texts = |reports: &[&str], failures: &[&str]| {
+        let texts = |reports: &[&str], failures: &[&str], approvals: &[&str]| {
             let owned = |labels: &[&str]| labels.iter().map(ToString::to_string).collect();
-            let routes = JobRoutes { reports: owned(reports), failures: owned(failures) };
-            let facts = route_facts(&routes);
+            let facts = route_facts(&MessageRoutes {
+                reports: owned(reports),
+                failures: owned(failures),
+                approvals: owned(approvals),
+            });
             facts
                 .into_iter()
                 .map(|fact| format!("{} {}", fact.label, fact.text))
                 .collect::<Vec<_>>()
         };
-        assert!(texts(&["notification"], &["notification"]).is_empty());
-        assert_eq!(texts(&["mail (E-mail)"], &["mail (E-mail)"]), ["Delivered to mail (E-mail)"]);
-        let different = texts(&["notification", "team (Slack)"], &["team (Slack)"]);
+        let (here, mail, team) = (["notification"], ["mail (E-mail)"], ["team (Slack)"]);
+        assert!(texts(&here, &here, &here).is_empty());
+        assert_eq!(texts(&mail, &mail, &mail), ["Delivered to mail (E-mail)"]);
+        assert_eq!(texts(&mail, &mail, &[]), ["Delivered to mail (E-mail)"]);
         assert_eq!(
-            different,
-            ["Reports to notification, team (Slack)", "Failures to team (Slack)"]
+            texts(&here, &here, &team),
+            ["Delivered to notification", "Approvals to team (Slack)"]
+        );
+        assert_eq!(
+            texts(&["notification", "team (Slack)"], &team, &here),
+            [
+                "Reports to notification, team (Slack)",
+                "Failures to team (Slack)",
+                "Approvals to notification"
+            ]
         );
     }
 }

@@ -127,7 +127,7 @@ fn unknown_job(names: &[&str], wanted: &str) -> CliError {
 
 #[cfg(test)]
 mod tests {
-    use rouse_gateway::wire::{JobRoutes, SpentView};
+    use rouse_gateway::wire::{MessageRoutes, SpentView};
 
     use super::*;
 
@@ -141,7 +141,7 @@ mod tests {
             incident: None,
             is_predecessor_missing: false,
             spent_this_month: SpentView::default(),
-            routes: JobRoutes::default(),
+            routes: MessageRoutes::default(),
         }
     }
 

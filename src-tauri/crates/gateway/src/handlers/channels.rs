@@ -67,7 +67,7 @@ async fn list_with(context: &Context, depth: Depth) -> Result<ChannelsListResult
     let labels = RouteLabels::of(Arc::clone(&directory));
     Ok(ChannelsListResult {
         channels,
-        deliver_to: labels.default_routes(),
+        deliver_to: labels.message_routes(None),
         written: written_defaults(&directory.deliver_to),
         last: labels.last(),
         is_headless: directory.is_headless,

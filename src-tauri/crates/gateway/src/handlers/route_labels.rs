@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use rouse_core::channel::{ChannelDirectory, ChannelName, MessageKind, Route};
-use rouse_core::job::Job;
+use rouse_core::job::{Job, Payload};
 
-use crate::wire::{DefaultRoutes, JobRoutes};
+use crate::wire::MessageRoutes;
 
 /// The labels of the routes of one directory.
 pub(super) struct RouteLabels {
@@ -24,20 +24,15 @@ impl RouteLabels {
         Self { directory, with_last }
     }
 
-    /// The routes of messages without settings of a job.
-    pub(super) fn default_routes(&self) -> DefaultRoutes {
-        DefaultRoutes {
-            reports: self.routes(MessageKind::Report, None),
-            failures: self.routes(MessageKind::Failure, None),
-            approvals: self.routes(MessageKind::Approval, None),
-        }
-    }
-
-    /// The routes of a job; the defaults for a new job.
-    pub(super) fn job_routes(&self, job: Option<&Job>) -> JobRoutes {
-        JobRoutes {
+    /// The routes of a job; the defaults without one. The run of a reminder never asks.
+    pub(super) fn message_routes(&self, job: Option<&Job>) -> MessageRoutes {
+        let is_reminder = job.is_some_and(|job| matches!(job.payload, Payload::SystemEvent { .. }));
+        let approvals =
+            if is_reminder { Vec::new() } else { self.routes(MessageKind::Approval, job) };
+        MessageRoutes {
             reports: self.routes(MessageKind::Report, job),
             failures: self.routes(MessageKind::Failure, job),
+            approvals,
         }
     }
 
@@ -95,21 +90,26 @@ mod tests {
 
     #[test]
     fn last_is_shown_with_its_present_meaning() {
-        let routes = labels(&["notification", "last"]).default_routes();
+        let routes = labels(&["notification", "last"]).message_routes(None);
         assert_eq!(routes.reports, ["notification", "last (now: phone (Telegram, Anna))"]);
         assert_eq!(routes.approvals, routes.reports);
     }
 
     #[test]
     fn channels_of_a_job_replace_the_defaults() {
-        let document = json!({
-            "name": "Tea", "schedule": { "kind": "manual" },
-            "payload": { "kind": "systemEvent", "text": "Tea" },
-            "policies": { "deliverTo": ["phone"] },
-        });
-        let job = job_from_json(document, UnixMs(0), chrono_tz::UTC).expect("a job");
-        let labels = labels(&["notification"]);
-        assert_eq!(labels.job_routes(Some(&job)).failures, ["phone (Telegram, Anna)"]);
-        assert_eq!(labels.job_routes(None).reports, ["notification"]);
+        let routes_of = |payload: serde_json::Value| {
+            let document = json!({
+                "name": "Tea", "schedule": { "kind": "manual" },
+                "payload": payload, "policies": { "deliverTo": ["phone"] },
+            });
+            let job = job_from_json(document, UnixMs(0), chrono_tz::UTC).expect("a job");
+            labels(&["notification"]).message_routes(Some(&job))
+        };
+        let call = routes_of(json!({ "kind": "toolCall", "tool": "time" }));
+        assert_eq!(call.reports, ["phone (Telegram, Anna)"]);
+        assert_eq!(call.failures, call.reports);
+        assert_eq!(call.approvals, ["notification"]);
+        let reminder = routes_of(json!({ "kind": "systemEvent", "text": "Tea" }));
+        assert!(reminder.approvals.is_empty());
     }
 }

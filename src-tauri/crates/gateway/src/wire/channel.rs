@@ -11,7 +11,7 @@ pub struct ChannelsListResult {
     /// The channels, by name.
     pub channels: Vec<ChannelView>,
     /// The default channels and recipients, as labels.
-    pub deliver_to: DefaultRoutes,
+    pub deliver_to: MessageRoutes,
     /// The default channels as written in the settings.
     pub written: WrittenDefaults,
     /// The present channel and recipient of `last`, as a label.
@@ -180,15 +180,30 @@ pub struct ChannelFailure {
     pub reason: String,
 }
 
-/// The default channels and recipients of each kind of message, as labels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct DefaultRoutes {
+/// The channels and recipients of each kind of message, as labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct MessageRoutes {
     /// Reports, reminders and messages of runs.
     pub reports: Vec<String>,
     /// Failures.
     pub failures: Vec<String>,
-    /// Requests for an approval or input.
+    /// Requests for an approval or input; empty for a reminder.
     pub approvals: Vec<String>,
+}
+
+/// The delivery settings of an unsaved job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct DeliveryDraft {
+    /// `policies.deliverTo`.
+    pub deliver_to: Option<Vec<String>>,
+    /// `payload.channel` of an agent job.
+    pub channel: Option<String>,
+    /// `payload.to` of an agent job.
+    pub to: Option<String>,
+    /// `payload.deliver` of an agent job.
+    pub deliver: Option<bool>,
 }
 
 /// The default channels as written in the settings: `NAME` or `NAME:RECIPIENT`; none where not written.
@@ -201,15 +216,6 @@ pub struct WrittenDefaults {
     pub deliver_failures_to: Option<Vec<String>>,
     /// Channels of requests for an approval or input.
     pub deliver_approvals_to: Option<Vec<String>>,
-}
-
-/// The channels and recipients of a job's messages, as labels.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct JobRoutes {
-    /// Reports, reminders and messages of runs.
-    pub reports: Vec<String>,
-    /// Failures.
-    pub failures: Vec<String>,
 }
 
 /// `channels.test`.

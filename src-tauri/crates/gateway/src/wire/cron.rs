@@ -6,7 +6,7 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use super::announcement::IncidentView;
-use super::channel::JobRoutes;
+use super::channel::{DeliveryDraft, MessageRoutes};
 use super::job::{Follower, Job, JobDraft, RunState, WrittenSchedule};
 use super::run::RunView;
 use super::spending::SpentView;
@@ -32,8 +32,8 @@ pub struct JobView {
     pub is_predecessor_missing: bool,
     /// Spending since the first of the month, in the local zone.
     pub spent_this_month: SpentView,
-    /// Channels and recipients of the next messages, as labels.
-    pub routes: JobRoutes,
+    /// Channels and recipients of the next messages.
+    pub routes: MessageRoutes,
 }
 
 /// `cron.add`, `cron.update`: the saved job.
@@ -240,6 +240,8 @@ pub struct CronPreviewParams {
     pub schedule: Value,
     /// Job of the schedule, which determines the jitter; none for a new job.
     pub id: Option<String>,
+    /// Unsaved delivery settings. Default: those of the job, or of the settings for a new job.
+    pub delivery: Option<DeliveryDraft>,
     /// Number of slots: 1 to 50, default 5.
     pub count: Option<u32>,
 }
@@ -258,8 +260,10 @@ pub struct CronPreviewResult {
     pub next: Vec<PreviewSlot>,
     /// Notes on clock changes among the slots, and on the jitter of a new job.
     pub notes: Vec<String>,
-    /// Channels and recipients of the next messages, as labels; the defaults for a new job.
-    pub routes: JobRoutes,
+    /// Channels and recipients of the next messages.
+    pub routes: MessageRoutes,
+    /// Why a channel or recipient of the job cannot get messages, as a sentence.
+    pub route_problem: Option<String>,
 }
 
 /// One slot of a preview.

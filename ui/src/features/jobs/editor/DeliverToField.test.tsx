@@ -6,11 +6,14 @@ import { fakeHost } from "@/test/fakeHost";
 import { aChannel, aChannelList, aJob, aPreview } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
+/** Reports to `label`, the rest to the notification. */
+const routesTo = (label: string) => ({ reports: [label], failures: ["notification"], approvals: ["notification"] });
+
 function hostWith(policies: Policies = {}) {
   return fakeHost({
     "cron.get": () => aJob({ payload: { kind: "agentTurn", message: "Look" }, policies }),
     "cron.update": () => aJob(),
-    "cron.preview": () => aPreview({ routes: { reports: ["phone (Telegram, Anna)"], failures: ["notification"] } }),
+    "cron.preview": () => aPreview({ routes: routesTo("phone (Telegram, Anna)") }),
     "channels.list": () => aChannelList({ channels: [aChannel(), aChannel({ name: "team", kind: "slack" })] }),
   });
 }
@@ -44,15 +47,37 @@ test("job without channels of its own loses the key", async () => {
   expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: null } });
 });
 
-test("preview shows resolved channels until they change", async () => {
-  const { user } = renderApp("/jobs/job-1", hostWith());
+test("preview shows the channels of the draft", async () => {
+  const host = hostWith({ deliverTo: ["phone"] });
+  host.answers["cron.preview"] = ({ delivery }) =>
+    delivery?.deliverTo?.includes("team")
+      ? aPreview({ routes: routesTo("phone (Telegram, Anna), team (Slack)"), routeProblem: "There is no `team`." })
+      : aPreview({ routes: routesTo("phone (Telegram, Anna)") });
+  const { user } = renderApp("/jobs/job-1", host);
   const preview = await panel();
   expect(await preview.findByText("Reports: phone (Telegram, Anna)")).toBeInTheDocument();
   expect(preview.getByText("Failures: notification")).toBeInTheDocument();
+  expect(preview.getByText("Approval requests: notification")).toBeInTheDocument();
+  await user.click((await field()).getByRole("button", { name: "team" }));
+  expect(await preview.findByText("Reports: phone (Telegram, Anna), team (Slack)")).toBeInTheDocument();
+  expect(preview.getByText(/^There is no/)).toHaveTextContent("There is no team.");
   await user.click(screen.getByRole("switch", { name: /^Deliver the result/ }));
   expect(preview.getByText("Reports: not delivered")).toBeInTheDocument();
-  await user.click((await field()).getByRole("button", { name: "team" }));
-  expect(preview.getByText("Shown after saving.")).toBeInTheDocument();
+  expect(preview.queryByText(/^Approval requests/)).not.toBeInTheDocument();
+  await waitFor(() =>
+    expect(host.called("cron.preview").at(-1)).toMatchObject({
+      delivery: { deliverTo: ["phone", "team"], deliver: false },
+    }),
+  );
+});
+
+test("preview requests the channel of the payload", async () => {
+  const host = hostWith();
+  const turn = { kind: "agentTurn", message: "Look", deliver: true, channel: "phone", to: "7" } as const;
+  host.answers["cron.get"] = () => aJob({ payload: turn });
+  renderApp("/jobs/job-1", host);
+  const delivery = { channel: "phone", to: "7", deliver: true };
+  await waitFor(() => expect(host.called("cron.preview").at(-1)).toMatchObject({ delivery }));
 });
 
 test("equal channels of reports and failures are one line", async () => {

@@ -93,8 +93,8 @@ export function JobEditor({ initial, view, original, initialErrors, deletedPage,
   const leave = useLeaveGuard(isDirty);
   const pendingApprovals =
     useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
-  const preview = useSchedulePreview(values, base.form, base.job, original);
   const draft = draftAsSaved({ values, before: base.form, job: base.job, original });
+  const preview = useSchedulePreview(values, base.form, base.job, original, draft);
   const expiredText = useExpiredText(view, preview.touched);
   const warnings = useJobWarnings(draft, expiredText !== undefined);
   // Expands once for a stored job; typing must not collapse the section.

@@ -74,7 +74,7 @@ test("preview requests the schedule to be saved", async () => {
   const host = hostWith(job);
   renderApp("/jobs/job-7", host);
   await waitFor(() =>
-    expect(host.called("cron.preview")).toContainEqual({ schedule: job.schedule, id: "job-7", count: 5 }),
+    expect(host.called("cron.preview")).toContainEqual({ schedule: job.schedule, id: "job-7", delivery: {} }),
   );
 });
 

@@ -1,10 +1,11 @@
-/* Preview beside the form: sentence, next slots, cost, permissions; all computed by the engine. */
+/* Preview beside the form: sentence, next slots, channels, cost, permissions; all computed by the engine. */
 
 import { Link } from "@tanstack/react-router";
 
 import { Button } from "@/components/Button";
 import { cx } from "@/components/cx";
 import { useEngineNow } from "@/components/engineLost";
+import { InlineCode } from "@/components/InlineCode";
 import { VisibleText } from "@/components/VisibleText";
 import { SkeletonBar } from "@/components/Placeholders";
 import { Time } from "@/components/Time";
@@ -19,16 +20,7 @@ import { withFullStop } from "@/format/text";
 import { absolute, clock24h, otherZoneName, relative, zoneName } from "@/format/time";
 import { showUnambiguous } from "@/format/visible";
 import { offsetOf, wallToUtc } from "@/format/wall";
-import type {
-  CronPreviewResult,
-  GrantOffers,
-  Job,
-  JobDraft,
-  JobRoutes,
-  PreviewSlot,
-  SpentView,
-  ToolView,
-} from "@/platform";
+import type { CronPreviewResult, GrantOffers, Job, JobDraft, PreviewSlot, SpentView, ToolView } from "@/platform";
 
 import { hasSlots, jobDraftFrom, type JobForm, scheduleFrom } from "@/features/jobs/form/jobForm";
 import styles from "./PreviewPanel.module.css";
@@ -66,7 +58,7 @@ export function PreviewPanel({ values, draft, preview, problem, expiredText, job
           <NextSlots preview={preview} problem={problem} />
         </div>
       )}
-      {preview && <DeliveryPart values={values} routes={preview.routes} job={job} />}
+      {preview && <DeliveryPart values={values} preview={preview} />}
       <AccessPart values={values} offers={offers} onAllow={onAllow} />
       <div className={styles.part}>
         <h3 className={styles.head}>Cost</h3>
@@ -81,29 +73,27 @@ export function PreviewPanel({ values, draft, preview, problem, expiredText, job
   );
 }
 
-interface DeliveryPartProps {
-  values: JobForm;
-  /** Routes of the stored job, or of the settings for a new job. */
-  routes: JobRoutes;
-  job: Job | undefined;
-}
-
 /** Channels and recipients of the next messages. */
-function DeliveryPart({ values, routes: { reports, failures }, job }: DeliveryPartProps) {
-  const isChanged = !isEqualJson(values.deliverTo, job?.policies?.deliverTo ?? []);
+function DeliveryPart({ values, preview }: { values: JobForm; preview: CronPreviewResult }) {
+  const { reports, failures, approvals } = preview.routes;
   const hasReports = values.what !== "agentTurn" || values.deliver;
+  const hasOtherApprovals = values.what !== "systemEvent" && !isEqualJson(approvals, hasReports ? reports : failures);
   return (
     <div className={cx(styles.part, styles.routes)}>
       <h3 className={styles.head}>Delivered to</h3>
-      {isChanged ? (
-        <p className={styles.quiet}>Shown after saving.</p>
-      ) : hasReports && isEqualJson(reports, failures) ? (
+      {hasReports && isEqualJson(reports, failures) ? (
         <p>Reports and failures: {reports.join(", ")}</p>
       ) : (
         <>
           <p>Reports: {hasReports ? reports.join(", ") : "not delivered"}</p>
           <p>Failures: {failures.join(", ")}</p>
         </>
+      )}
+      {hasOtherApprovals && <p>Approval requests: {approvals.join(", ")}</p>}
+      {preview.routeProblem !== null && (
+        <p className={styles.note}>
+          <InlineCode text={preview.routeProblem} />
+        </p>
       )}
     </div>
   );

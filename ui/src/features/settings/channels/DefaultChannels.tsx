@@ -4,14 +4,14 @@ import { ChannelChoice } from "@/domain/ChannelChoice";
 import { overridingVariable } from "@/features/settings/configPatch";
 import { SettingRow } from "@/features/settings/SettingRow";
 import { useSetting } from "@/features/settings/useSetting";
-import type { ChannelsListResult, ConfigView, DefaultRoutes } from "@/platform";
+import type { ChannelsListResult, ConfigView, MessageRoutes } from "@/platform";
 
 import type { DefaultKey } from "./defaultLists";
 
 interface DefaultChannel {
   name: DefaultKey;
   title: string;
-  routes: keyof DefaultRoutes;
+  routes: keyof MessageRoutes;
   about: string;
   none: string;
 }

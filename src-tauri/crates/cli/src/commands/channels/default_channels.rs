@@ -61,15 +61,14 @@ pub(super) fn remaining(targets: &[String], is_removed: impl Fn(&str) -> bool) -
 
 #[cfg(test)]
 mod tests {
-    use rouse_gateway::wire::DefaultRoutes;
+    use rouse_gateway::wire::MessageRoutes;
 
     use super::*;
 
     fn list(written: WrittenDefaults, is_headless: bool) -> ChannelsListResult {
-        let (reports, failures, approvals) = (Vec::new(), Vec::new(), Vec::new());
         ChannelsListResult {
             channels: Vec::new(),
-            deliver_to: DefaultRoutes { reports, failures, approvals },
+            deliver_to: MessageRoutes::default(),
             written,
             last: "notification".to_owned(),
             is_headless,

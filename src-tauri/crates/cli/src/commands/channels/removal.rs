@@ -163,7 +163,7 @@ fn job_change(job: &Value, is_target: impl Fn(&str) -> bool) -> Option<JobChange
 
 #[cfg(test)]
 mod tests {
-    use rouse_gateway::wire::{ChannelDetails, ChannelKind, DefaultRoutes, WrittenDefaults};
+    use rouse_gateway::wire::{ChannelDetails, ChannelKind, MessageRoutes, WrittenDefaults};
 
     use super::*;
 
@@ -182,10 +182,9 @@ mod tests {
     }
 
     fn list(channels: Vec<ChannelView>) -> ChannelsListResult {
-        let (reports, failures, approvals) = (Vec::new(), Vec::new(), Vec::new());
         ChannelsListResult {
             channels,
-            deliver_to: DefaultRoutes { reports, failures, approvals },
+            deliver_to: MessageRoutes::default(),
             written: WrittenDefaults::default(),
             last: "notification".to_owned(),
             is_headless: false,

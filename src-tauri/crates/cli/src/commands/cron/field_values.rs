@@ -53,6 +53,11 @@ pub(super) fn names_value(text: Option<&str>, null_word: &str) -> Option<Value> 
     )
 }
 
+/// Comma-separated channels; null for `none` and the empty text.
+pub(super) fn channels_value(text: Option<&str>) -> Option<Value> {
+    names_value(text.map(|names| if names.is_empty() { NONE } else { names }), NONE)
+}
+
 /// A duration in milliseconds; null for `none`.
 pub(super) fn milliseconds(text: &str, flag: &str) -> Result<Value, CliError> {
     if text == NONE {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::budget::BudgetArgs;
 use super::field_values::{
-    NONE, choice, milliseconds, names_value, parse_number, seconds, set, set_object, text_value,
+    channels_value, choice, milliseconds, parse_number, seconds, set, set_object, text_value,
 };
 use super::permissions::PermissionArgs;
 use super::quiet_hours::QuietHoursArgs;
@@ -123,9 +123,7 @@ impl PolicyArgs {
         set(&mut policies, "pauseAfterFailures", self.pause_after_failures.clone());
         self.budget.apply(&mut policies);
         set(&mut policies, "notify", self.notify.map(|notify| json!(notify)));
-        let channels = self.deliver_to.as_deref();
-        let channels = channels.map(|names| if names.is_empty() { NONE } else { names });
-        set(&mut policies, "deliverTo", names_value(channels, NONE));
+        set(&mut policies, "deliverTo", channels_value(self.deliver_to.as_deref()));
         set(&mut policies, "quietHours", self.quiet_hours.to_json());
         self.permissions.apply(&mut policies)?;
         for (object, key, flag, duration) in [

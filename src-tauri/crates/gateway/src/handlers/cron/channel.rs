@@ -1,10 +1,10 @@
-//! The check of a job's channels and recipients.
+//! The channels and recipients of a job: the check, and a problem in words.
 //!
 //! Refuses a new job with a channel that is not set up or a recipient that no person has written down, because its
 //! deliveries would fail. An existing job that already has such a channel can still be edited. An import accepts such a
 //! job, disabled and with a warning.
 
-use rouse_core::channel::ChannelDirectory;
+use rouse_core::channel::{ChannelDirectory, JobRouteProblem};
 use rouse_core::job::Job;
 
 use crate::error::RpcError;
@@ -23,4 +23,9 @@ pub(super) fn check_channel(
         }
         _ => Ok(()),
     }
+}
+
+/// A problem of a job's channel or recipient, as a sentence.
+pub(super) fn problem_text(problem: &JobRouteProblem) -> String {
+    format!("The outcome cannot be delivered: {}.", problem.cause)
 }

@@ -45,7 +45,7 @@ pub(super) async fn job_views(context: &Context, jobs: &[Job]) -> Result<Vec<Job
             recent: recent.remove(&job.id).unwrap_or_default(),
             incident: incidents.remove(&job.id),
             spent_this_month: spent_view(spent.remove(&job.id).unwrap_or_default()),
-            routes: labels.job_routes(Some(job)),
+            routes: labels.message_routes(Some(job)),
             live_run_ids: live_runs
                 .remove(&job.id)
                 .unwrap_or_default()

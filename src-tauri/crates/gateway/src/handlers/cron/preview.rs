@@ -1,19 +1,23 @@
-//! `cron.preview`: the next slots, with notes on clock changes. Uses the same functions as the engine.
+//! `cron.preview`: the next slots, with notes on clock changes, and the routes of the messages.
+//!
+//! Uses the same functions as the engine.
 
 use chrono::SecondsFormat;
-use rouse_core::job::{JobError, ScheduleSpec};
+use rouse_core::job::{Job, JobError, ScheduleSpec, job_from_json, schedule_from_json};
 use rouse_core::schedule::{
     ClockNote, CronPattern, Transition, Zone, Zones, format_duration, instant_note,
     interval_effect, transitions_in,
 };
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
+use serde_json::json;
 
+use super::channel::problem_text;
 use super::schedule::{compile_slots, schedule_text};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::route_labels::RouteLabels;
-use crate::wire::{CronPreviewParams, CronPreviewResult, JobRoutes, PreviewSlot};
+use crate::wire::{CronPreviewParams, CronPreviewResult, DeliveryDraft, PreviewSlot};
 
 /// Maximum number of notes on clock changes; the rest is counted.
 const MAX_NOTES: usize = 3;
@@ -25,7 +29,7 @@ pub(crate) async fn preview(
     params: CronPreviewParams,
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
-    let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
+    let mut schedule = schedule_from_json(params.schedule, now, &zones)?;
     // The jitter of a job depends on its id. A new job has none, so its slots are shown without jitter.
     let jitter_ms = match params.id {
         Some(_) => None,
@@ -40,29 +44,49 @@ pub(crate) async fn preview(
     let clock = ClockUse::of(&schedule.spec);
     let jitter = jitter_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
     let changes = next.last().map(|last| clock.notes((zone, local), now, *last));
+    let job = job_for_routes(context, params.id.as_deref(), params.delivery).await?;
+    let channels = context.channels.now();
+    let route_problem = job.as_ref().and_then(|job| channels.job_problem(job));
     Ok(CronPreviewResult {
         text: schedule_text(context, &schedule.spec).await?.0,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
         notes: jitter.into_iter().chain(changes.into_iter().flatten()).collect(),
         next: next.into_iter().map(|at| slot_view(at, &slots, &clock, (zone, local))).collect(),
-        routes: preview_routes(context, params.id.as_deref()).await?,
+        routes: RouteLabels::of(channels).message_routes(job.as_ref()),
+        route_problem: route_problem.as_ref().map(problem_text),
     })
 }
 
-/// The routes of a stored job, or of a new one.
-async fn preview_routes(context: &Context, id: Option<&str>) -> Result<JobRoutes, RpcError> {
-    let job = match id {
-        Some(id) => context.store.job(&JobId::new(id)).await?,
-        None => None,
+/// A job with the unsaved delivery settings, or the stored job; none for a new job without delivery settings.
+async fn job_for_routes(
+    context: &Context,
+    id: Option<&str>,
+    delivery: Option<DeliveryDraft>,
+) -> Result<Option<Job>, RpcError> {
+    let Some(DeliveryDraft { deliver_to, channel, to, deliver }) = delivery else {
+        return match id {
+            Some(id) => Ok(context.store.job(&JobId::new(id)).await?),
+            None => Ok(None),
+        };
     };
-    Ok(RouteLabels::of(context.channels.now()).job_routes(job.as_ref()))
+    // Nothing else of a job determines its routes.
+    let document = json!({
+        "name": "preview",
+        "schedule": { "kind": "manual" },
+        "payload": {
+            "kind": "agentTurn", "message": "preview",
+            "channel": channel, "to": to, "deliver": deliver,
+        },
+        "policies": { "deliverTo": deliver_to },
+    });
+    Ok(Some(job_from_json(document, context.clock.now(), context.clock.zones())?))
 }
 
 /// The description and the next slots of a job, enabled or not.
 pub(super) async fn preview_job(
     context: &Context,
-    job: &rouse_core::job::Job,
+    job: &Job,
     count: usize,
 ) -> Result<(String, Vec<PreviewSlot>), RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());

@@ -28,6 +28,7 @@ use serde_json::Value;
 use self::field_warning::warning;
 use self::grant_offers::GrantTargets;
 use self::ineffective_settings::{DAY_MS, ineffective_settings};
+use super::channel::problem_text;
 use super::estimate::slots_within;
 use super::schedule::schedule_text;
 use crate::context::Context;
@@ -106,10 +107,7 @@ pub(super) async fn warnings_of_known(
         Payload::SystemEvent { .. } => {}
     }
     let problem = context.channels.now().job_problem(job);
-    warnings.extend(problem.map(|problem| {
-        let message = format!("The outcome cannot be delivered: {}.", problem.cause);
-        warning(problem.field, message)
-    }));
+    warnings.extend(problem.map(|problem| warning(problem.field, problem_text(&problem))));
     Ok(warnings)
 }
 
