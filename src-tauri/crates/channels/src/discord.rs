@@ -10,7 +10,9 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, bare_request, check_result, confirmed, exchange_secret_url, pause_of, post_json};
+use crate::http::{
+    Answer, bare_request, check_result, confirmed, exchange_secret_url, pause_of, post_json,
+};
 use crate::marks::Markup;
 use crate::text::utf16_length;
 

@@ -151,12 +151,13 @@ pub(crate) async fn exchange_secret_url(
 /// Any outcome but an accepted request: cause and remedy as sentences.
 pub(crate) fn check_result(outcome: SendOutcome, service: &str) -> Result<(), String> {
     match outcome {
-        SendOutcome::Accepted { .. } | SendOutcome::Moved { .. } => Ok(()),
+        SendOutcome::Accepted { .. } => Ok(()),
         // The sentences of an unknown outcome speak of a message, and a check sends none.
         SendOutcome::Unknown { .. } => Err(format!(
             "{service} gave no usable answer. Check the address of the channel and try again."
         )),
         SendOutcome::Later { reason, .. }
+        | SendOutcome::ServerError { reason }
         | SendOutcome::Refused { reason }
         | SendOutcome::Broken { reason } => Err(reason),
     }

@@ -11,7 +11,9 @@ use rouse_core::http_exchange::{HttpExchange, HttpExchangeRequest};
 use rouse_core::tool::BoxFuture;
 use serde_json::json;
 
-use crate::http::{Answer, SEND_TIMEOUT, bare_request, check_result, confirmed, exchange, post_json};
+use crate::http::{
+    Answer, SEND_TIMEOUT, bare_request, check_result, confirmed, exchange, post_json,
+};
 use crate::text::{byte_length, plain_body, split, title_line};
 
 const SERVICE: &str = "ntfy";

@@ -12,7 +12,9 @@ use rouse_core::http_exchange::{HttpExchange, HttpExchangeRequest};
 use rouse_core::tool::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::http::{Answer, SEND_TIMEOUT, bare_request, check_result, confirmed, exchange, post_json};
+use crate::http::{
+    Answer, SEND_TIMEOUT, bare_request, check_result, confirmed, exchange, post_json,
+};
 use crate::text::{one_line, plain_message, split, utf16_length};
 
 const SERVICE: &str = "WhatsApp";

@@ -1,7 +1,7 @@
 //! Pairing and sign-in of devices: `/auth/pairing`, `/auth/pair`, `/auth/challenge`, `/auth/sign-in`.
 //!
-//! Owns the rate limit of pairing codes: each attempt counts, so a wrong code costs time. The browser keeps its private key;
-//! a session cookie is the answer to a signature that names the origin of the page.
+//! A code has 128 random bits, so guesses need no limit, and a stranger's guesses block nobody. The browser keeps its private
+//! key; a session cookie is the answer to a signature that names the origin of the page.
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::body::CompleteBody;
-use super::error_response::{error_response, too_many_requests};
+use super::error_response::error_response;
 use super::guard::JsonContentType;
 use super::own_origin::OwnOrigin;
 use super::state::RouterState;
@@ -27,9 +27,6 @@ pub(super) async fn offer(
     State(state): State<RouterState>,
     CompleteBody(body): CompleteBody,
 ) -> Response {
-    if let Some(refused) = count_attempt(&state) {
-        return refused;
-    }
     let request: PairingRequest = parse(&body);
     match devices(&state).offer(&request.code, state.clock.now()) {
         Ok(offer) => Json(offer).into_response(),
@@ -43,9 +40,6 @@ pub(super) async fn pair(
     State(state): State<RouterState>,
     CompleteBody(body): CompleteBody,
 ) -> Response {
-    if let Some(refused) = count_attempt(&state) {
-        return refused;
-    }
     match devices(&state).pair(&parse(&body), state.clock.now()) {
         Ok(device) => {
             tracing::info!(
@@ -92,12 +86,6 @@ pub(super) async fn sign_in(
 
 fn devices(state: &RouterState) -> &Devices {
     &state.gateway.context().devices
-}
-
-/// Counts an attempt with a pairing code. Returns the response when the limit is reached.
-fn count_attempt(state: &RouterState) -> Option<Response> {
-    let counted = state.pairing_rate_limit.count_call("pairing", state.clock.monotonic());
-    counted.err().map(too_many_requests)
 }
 
 /// The request of a body; an invalid body is a request without values, which matches nothing.

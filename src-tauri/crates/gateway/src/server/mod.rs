@@ -137,7 +137,6 @@ impl GatewayServer {
             ui,
             port: address.port(),
             hook_rate_limit: Arc::new(CallRateLimit::of_hooks()),
-            pairing_rate_limit: Arc::new(CallRateLimit::of_pairing()),
             body_timeout,
             closing: closing.clone(),
         };

@@ -1,8 +1,8 @@
-//! Rate limits of inbound hooks and of pairing codes: a burst of calls, then one call per interval.
+//! Rate limits of inbound hooks: a burst of calls, then one call per interval.
 //!
-//! Owns one instant per name on the monotonic clock, at which the name is idle again. Of hooks only authenticated calls count, so
-//! an unauthenticated caller can neither use up the limit of a hook nor grow the map. Of pairing codes each attempt counts. In memory only: a restart resets the limit,
-//! and jobs limit their own work by stored policies (overlap, cooldown, `Idempotency-Key`).
+//! Owns one instant per name on the monotonic clock, at which the name is idle again. Only authenticated calls count, so
+//! an unauthenticated caller can neither use up the limit of a hook nor grow the map. In memory only: a restart resets the
+//! limit, and jobs limit their own work by stored policies (overlap, cooldown, `Idempotency-Key`).
 //! Pitfall: persisting the limit, which costs a write per call.
 
 use std::collections::HashMap;
@@ -21,11 +21,6 @@ impl CallRateLimit {
     /// The limit of each hook.
     pub(super) fn of_hooks() -> Self {
         Self { burst: 60, interval: Duration::from_secs(1), idle_at: Mutex::default() }
-    }
-
-    /// The limit of attempts with pairing codes.
-    pub(super) fn of_pairing() -> Self {
-        Self { burst: 10, interval: Duration::from_secs(6), idle_at: Mutex::default() }
     }
 
     /// Counts a call of `name` at the monotonic instant `now`.
@@ -65,14 +60,6 @@ mod tests {
         let much_later = start + Duration::from_secs(200);
         assert!((0..60).all(|_| limit.count_call("a", much_later).is_ok()));
         assert!(limit.count_call("a", much_later).is_err());
-    }
-
-    #[test]
-    fn pairing_allows_ten_attempts_then_ten_a_minute() {
-        let (limit, start) = (CallRateLimit::of_pairing(), Duration::from_secs(100));
-        assert!((0..10).all(|_| limit.count_call("pairing", start).is_ok()));
-        assert_eq!(limit.count_call("pairing", start), Err(Duration::from_secs(6)));
-        assert!(limit.count_call("pairing", start + Duration::from_secs(6)).is_ok());
     }
 
     #[test]

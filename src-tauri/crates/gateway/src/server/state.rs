@@ -20,7 +20,6 @@ pub(crate) struct RouterState {
     pub(super) ui: Arc<dyn UiFiles>,
     pub(super) port: u16,
     pub(super) hook_rate_limit: Arc<CallRateLimit>,
-    pub(super) pairing_rate_limit: Arc<CallRateLimit>,
     pub(super) body_timeout: Duration,
     pub(super) closing: CancellationToken,
 }
