@@ -18,7 +18,7 @@ pub(crate) fn write_script(path: &Path, text: &str) {
 }
 
 /// The script of a computer whose data directory is that of `home`. The words for its shell are the last argument.
-fn ssh_to(home: &TestHome) -> PathBuf {
+pub(crate) fn ssh_to(home: &TestHome) -> PathBuf {
     let bin = home.sibling("bin");
     fs::create_dir_all(&bin).expect("a folder");
     let rouse = home.command(["status"]).get_program().to_owned();
@@ -36,7 +36,7 @@ fn ssh_to(home: &TestHome) -> PathBuf {
 }
 
 /// A computer without an engine, whose `ssh` is `script`.
-fn laptop(script: &Path) -> TestHome {
+pub(crate) fn laptop(script: &Path) -> TestHome {
     TestHome::new().env("ROUSE_SSH", script.to_str().expect("text"))
 }
 

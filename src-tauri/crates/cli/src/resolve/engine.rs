@@ -17,6 +17,8 @@ use super::error::{CliError, join_sources};
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Import saves each job before the answer.
 const FILE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The engine waits for a change of a pairing, or asks the service of the channel. Either takes at most 30 s.
+const CHANNEL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The user may have to unlock the keyring.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 /// The start of a server takes at most 300 s, and an update stops the old server first.
@@ -95,18 +97,8 @@ impl EngineConnection {
 
     /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, CliError> {
-        let client = self.client()?;
-        let timeout = match method {
-            "cron.import" | "backup.create" => FILE_TIMEOUT,
-            "models.test" => MODEL_TIMEOUT,
-            "extensions.install" => INSTALL_TIMEOUT,
-            "skills.preview" | "skills.install" => SKILL_TIMEOUT,
-            "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
-            _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
-            _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
-            _ => CALL_TIMEOUT,
-        };
-        Ok(client.clone().with_response_timeout(timeout).call(method, params).await?)
+        let client = self.client()?.clone().with_response_timeout(call_timeout(method));
+        Ok(client.call(method, params).await?)
     }
 
     /// Calls a method and reads the answer as `T`.
@@ -143,6 +135,23 @@ impl EngineConnection {
     }
 }
 
+/// Time limit of a call of `method`.
+fn call_timeout(method: &str) -> Duration {
+    match method {
+        "cron.import" | "backup.create" => FILE_TIMEOUT,
+        "models.test" => MODEL_TIMEOUT,
+        "channels.pair" | "channels.pairing" | "channels.confirmPairing" | "channels.check" => {
+            CHANNEL_TIMEOUT
+        }
+        "extensions.install" => INSTALL_TIMEOUT,
+        "skills.preview" | "skills.install" => SKILL_TIMEOUT,
+        "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
+        _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
+        _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
+        _ => CALL_TIMEOUT,
+    }
+}
+
 /// The problem when an engine owns `home` and its endpoint files are missing; none without an owner.
 pub(crate) fn endpoint_problem(home: &Home) -> Option<String> {
     if !home.is_owned() {
@@ -170,7 +179,15 @@ fn endpoint_reason(missing: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::endpoint_reason;
+    use rouse_host::PAIRING_WAIT;
+
+    use super::*;
+
+    #[test]
+    fn pairing_call_outlasts_the_wait_of_the_engine() {
+        assert!(call_timeout("channels.pairing") > PAIRING_WAIT);
+        assert_eq!(call_timeout("channels.list"), CALL_TIMEOUT);
+    }
 
     #[test]
     fn endpoint_reason_names_missing_files() {
