@@ -1,7 +1,8 @@
-//! `rouse channels` with the real program: pairing at a terminal over `ssh`.
+//! `rouse channels` with the real program: pairing at a terminal over `ssh`, and a test message that does not leave.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::path::Path;
 
 use rouse_testkit::fake_telegram::FakeTelegram;
@@ -77,4 +78,17 @@ async fn pairing_goes_on_after_a_wait_without_a_change() {
     assert_eq!(terminal.exit_code(), 0);
     let listed = engine.call("channels.list", json!({})).await;
     assert_eq!(listed["channels"][0]["recipients"][0]["label"], "Anna");
+}
+
+#[tokio::test]
+async fn test_message_without_a_connection_ends_at_once() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    let home_server = json!({ "kind": "apprise", "url": format!("{url}/notify/home") });
+    let patch = json!({ "channels": { "home": home_server } });
+    engine.call("config.patch", json!({ "patch": patch })).await;
+    home.rouse(["channels", "test", "home"]).assert_error(1, "Not delivered yet: ");
 }
