@@ -146,11 +146,13 @@ impl SenderParts<'_> {
             }
             ChannelKind::Slack => {
                 let url = self.secret_url().await?;
-                Arc::new(SlackChannel::new(self.http(&url), SlackSettings { url }))
+                let url_secret = self.needed(section.url_secret.as_deref())?;
+                Arc::new(SlackChannel::new(self.http(&url), SlackSettings { url, url_secret }))
             }
             ChannelKind::Discord => {
                 let url = self.secret_url().await?;
-                Arc::new(DiscordChannel::new(self.http(&url), DiscordSettings { url }))
+                let url_secret = self.needed(section.url_secret.as_deref())?;
+                Arc::new(DiscordChannel::new(self.http(&url), DiscordSettings { url, url_secret }))
             }
             ChannelKind::Webhook => {
                 let url = match &section.url {
@@ -186,6 +188,7 @@ impl SenderParts<'_> {
         Ok(TelegramSettings {
             name: self.name.clone(),
             token: self.secret(self.section.token_secret.as_deref(), root).await?,
+            token_secret: self.needed(self.section.token_secret.as_deref())?,
             root: self.section.url.clone(),
         })
     }

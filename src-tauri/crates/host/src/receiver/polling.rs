@@ -56,7 +56,7 @@ impl PollFailure {
     fn pause(&self, failures: usize) -> Duration {
         let usual = PAUSES[(failures - 1).min(PAUSES.len() - 1)];
         match self {
-            Self::Poll(PollProblem::BadToken) => LONG_PAUSE,
+            Self::Poll(PollProblem::BadToken { .. }) => LONG_PAUSE,
             Self::Poll(PollProblem::Conflict) if failures >= MAX_CONFLICTS => LONG_PAUSE,
             Self::Poll(PollProblem::Later { after, .. }) => usual.max(after.unwrap_or_default()),
             Self::Settings(_) => PAUSES[PAUSES.len() - 1],
