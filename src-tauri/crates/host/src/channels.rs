@@ -159,8 +159,8 @@ impl SenderParts<'_> {
                     Some(url) => url.clone(),
                     None => self.secret_url().await?,
                 };
-                let signing_secret = self.secret(section.signing_secret.as_deref(), &url).await?;
-                let settings = WebhookSettings { url: url.clone(), signing_secret };
+                let signing_key = self.secret(section.signing_secret.as_deref(), &url).await?;
+                let settings = WebhookSettings { url: url.clone(), signing_key };
                 let clock = Arc::clone(&self.senders.clock);
                 Arc::new(WebhookChannel::new(self.http(&url), settings, clock))
             }
