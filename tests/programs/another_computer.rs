@@ -118,7 +118,7 @@ async fn command_with_local_files_is_refused_elsewhere() {
     let here = TestHome::new().env("ROUSE_SSH", "/nowhere/ssh").env("ROUSE_ON", "anna@box");
     for (line, words) in [
         (&["logs"][..], "`rouse logs` works only on the computer of the engine"),
-        (&["doctor"], "ssh -t anna@box"),
+        (&["doctor"], "ssh -t anna@box rouse doctor"),
         (&["open"], "`rouse open`"),
         (&["mcp", "serve"], "`rouse mcp serve`"),
         (&["mcp", "login", "docs"], "`rouse mcp login`"),

@@ -92,3 +92,11 @@ async fn test_message_without_a_connection_ends_at_once() {
     engine.call("config.patch", json!({ "patch": patch })).await;
     home.rouse(["channels", "test", "home"]).assert_error(1, "Not delivered yet: ");
 }
+
+#[tokio::test]
+async fn notification_of_an_engine_without_a_desktop_is_marked() {
+    let home = TestHome::new();
+    let _engine = home.serve().await;
+    let list = home.rouse(["channels"]);
+    assert!(list.ok().contains("Reports to    notification (not shown: no desktop)"), "{list:#?}");
+}

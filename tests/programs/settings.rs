@@ -313,6 +313,18 @@ async fn unknown_default_channel_is_refused_and_reported() {
 }
 
 #[tokio::test]
+async fn channel_key_is_refused_with_the_way_to_change_it() {
+    let home = TestHome::new();
+    let _engine = home.serve().await;
+    let way = ": a channel is read and changed with `rouse channels`, or in the file";
+    for key in ["channels", "channels.phone.details"] {
+        home.rouse(["config", "get", key]).assert_error(2, &format!("{key}{way}"));
+        home.rouse(["config", "set", key, "headline"]).assert_error(2, &format!("{key}{way}"));
+    }
+    assert_eq!(home.rouse(["config", "get", "computers"]).ok(), "none\n");
+}
+
+#[tokio::test]
 async fn missing_search_key_is_reported_by_doctor() {
     for (search, problem) in [
         ("keySecret = \"tavily\"", "✗ search.keySecret (line 3)"),

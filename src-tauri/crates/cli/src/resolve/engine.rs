@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rouse_core::Clock as _;
 use rouse_core::settings::SshAddress;
+use rouse_core::text::quote_word;
 use rouse_core::time::{parse_instant, parse_past_instant};
 use rouse_gateway::{Client, ClientError};
 use rouse_host::{Home, SystemClock};
@@ -71,7 +72,8 @@ impl EngineConnection {
     pub(crate) fn require_this_computer(&self, what: &str) -> Result<(), CliError> {
         let Some(computer) = &self.computer else { return Ok(()) };
         Err(CliError::Refused(format!(
-            "{what} works only on the computer of the engine, without --on and ROUSE_ON. Run it there: ssh -t {computer}"
+            "{what} works only on the computer of the engine, without --on and ROUSE_ON. Run it there: ssh -t {computer} {}",
+            command_there(std::env::args().skip(1))
         )))
     }
 
@@ -152,6 +154,20 @@ fn call_timeout(method: &str) -> Duration {
     }
 }
 
+/// The command of these arguments for the computer of `--on`, quoted for the shells of both computers.
+fn command_there(args: impl IntoIterator<Item = String>) -> String {
+    let mut args = args.into_iter();
+    let mut words = vec!["rouse".to_owned()];
+    while let Some(arg) = args.next() {
+        if arg == "--on" {
+            args.next();
+        } else if !arg.starts_with("--on=") {
+            words.push(quote_word(&quote_word(&arg)));
+        }
+    }
+    words.join(" ")
+}
+
 /// The problem when an engine owns `home` and its endpoint files are missing; none without an owner.
 pub(crate) fn endpoint_problem(home: &Home) -> Option<String> {
     if !home.is_owned() {
@@ -187,6 +203,15 @@ mod tests {
     fn pairing_call_outlasts_the_wait_of_the_engine() {
         assert!(call_timeout("channels.pairing") > PAIRING_WAIT);
         assert_eq!(call_timeout("channels.list"), CALL_TIMEOUT);
+    }
+
+    #[test]
+    fn command_there_has_no_computer() {
+        let there = |line: &str| command_there(line.split(' ').map(str::to_owned));
+        assert_eq!(there("--on anna@box doctor"), "rouse doctor");
+        assert_eq!(there("--on=box --json logs"), "rouse --json logs");
+        let spaced = command_there(["mcp", "login", "my docs"].map(str::to_owned));
+        assert_eq!(spaced, r"rouse mcp login ''\''my docs'\'''");
     }
 
     #[test]
