@@ -177,7 +177,12 @@ pub(crate) fn settings(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config.toml");
     std::fs::write(&path, bytes).expect("a file");
-    let machine = MachineFacts { env: &|_| None, zones: &chrono_tz::UTC.into(), secrets: None };
+    let machine = MachineFacts {
+        env: &|_| None,
+        zones: &chrono_tz::UTC.into(),
+        secrets: None,
+        recipients: None,
+    };
     if let Err(error) = ConfigFile::open(&path, Path::new("/nowhere"), machine) {
         assert!(error.to_string().contains("config.toml"), "{error}");
     }

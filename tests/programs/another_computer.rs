@@ -18,7 +18,7 @@ pub(crate) fn write_script(path: &Path, text: &str) {
 }
 
 /// The script of a computer whose data directory is that of `home`. The words for its shell are the last argument.
-fn ssh_to(home: &TestHome) -> PathBuf {
+pub(crate) fn ssh_to(home: &TestHome) -> PathBuf {
     let bin = home.sibling("bin");
     fs::create_dir_all(&bin).expect("a folder");
     let rouse = home.command(["status"]).get_program().to_owned();
@@ -36,7 +36,7 @@ fn ssh_to(home: &TestHome) -> PathBuf {
 }
 
 /// A computer without an engine, whose `ssh` is `script`.
-fn laptop(script: &Path) -> TestHome {
+pub(crate) fn laptop(script: &Path) -> TestHome {
     TestHome::new().env("ROUSE_SSH", script.to_str().expect("text"))
 }
 
@@ -118,7 +118,7 @@ async fn command_with_local_files_is_refused_elsewhere() {
     let here = TestHome::new().env("ROUSE_SSH", "/nowhere/ssh").env("ROUSE_ON", "anna@box");
     for (line, words) in [
         (&["logs"][..], "`rouse logs` works only on the computer of the engine"),
-        (&["doctor"], "ssh -t anna@box"),
+        (&["doctor"], "ssh -t anna@box rouse doctor"),
         (&["open"], "`rouse open`"),
         (&["mcp", "serve"], "`rouse mcp serve`"),
         (&["mcp", "login", "docs"], "`rouse mcp login`"),

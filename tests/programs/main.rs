@@ -9,6 +9,8 @@
 
 mod approvals;
 #[cfg(target_os = "linux")]
+mod terminal;
+#[cfg(target_os = "linux")]
 mod terminal_approvals;
 mod approval_recovery;
 mod engine;
@@ -38,6 +40,8 @@ mod backups;
 mod damaged_database;
 mod crash_recovery;
 mod channel_faults;
+#[cfg(target_os = "linux")]
+mod channels;
 #[cfg(target_os = "linux")]
 mod wake_up;
 mod kills;

@@ -285,6 +285,46 @@ async fn unknown_provider_is_reported_by_every_model_command() {
 }
 
 #[tokio::test]
+async fn unknown_default_channel_is_refused_and_reported() {
+    let home = TestHome::new();
+    let engine = home.serve().await;
+    let error = "there is no channel `foo`; the channels are `notification`, `last`.";
+    for key in ["deliverTo", "deliverFailuresTo", "deliverApprovalsTo"] {
+        let set = home.rouse(["config", "set", key, "foo,notification"]);
+        set.assert_error(2, &format!("{key}: {error}"));
+        home.rouse(["config", "set", key, "last,notification"]).ok();
+    }
+    let bot = json!({ "channels": { "phone": { "kind": "telegram", "tokenSecret": "t" } } });
+    engine.call("config.patch", json!({ "patch": bot })).await;
+    // The chat is paired afterwards.
+    home.rouse(["config", "set", "deliverTo", "phone"]).ok();
+    home.rouse(["config", "set", "deliverTo", "phone:7"])
+        .assert_error(2, "deliverTo: `7` is no recipient of phone");
+    assert!(engine.stop().success());
+
+    home.write_config("deliverTo = [\"foo\"]\n");
+    let _engine = home.serve().await;
+    let doctor = home.rouse(["doctor"]);
+    let finding = format!("✗ deliverTo (line 1): {error}");
+    assert!(doctor.code == 1 && doctor.out.contains(&finding), "{doctor:#?}");
+    for (key, value) in [("cron.enabled", "true"), ("deliverTo", "foo,notification")] {
+        home.rouse(["config", "set", key, value]).ok();
+    }
+}
+
+#[tokio::test]
+async fn channel_key_is_refused_with_the_way_to_change_it() {
+    let home = TestHome::new();
+    let _engine = home.serve().await;
+    let way = ": a channel is read and changed with `rouse channels`, or in the file";
+    for key in ["channels", "channels.phone.details"] {
+        home.rouse(["config", "get", key]).assert_error(2, &format!("{key}{way}"));
+        home.rouse(["config", "set", key, "headline"]).assert_error(2, &format!("{key}{way}"));
+    }
+    assert_eq!(home.rouse(["config", "get", "computers"]).ok(), "none\n");
+}
+
+#[tokio::test]
 async fn missing_search_key_is_reported_by_doctor() {
     for (search, problem) in [
         ("keySecret = \"tavily\"", "✗ search.keySecret (line 3)"),

@@ -30,6 +30,8 @@ const MARKDOWN: Markup = Markup { bold: "**", italic: "*", escape, escape_code: 
 pub struct DiscordSettings {
     /// The address of the webhook, which is a password.
     pub url: String,
+    /// The name of the stored secret with the address, for the remedies in reasons.
+    pub url_secret: String,
 }
 
 /// A webhook of Discord.
@@ -55,7 +57,7 @@ impl DiscordChannel {
         });
         let request = post_json(&format!("{url}{separator}wait=true"), &body);
         match exchange_secret_url(&*self.http, request, SERVICE).await {
-            Ok(answer) => outcome(&answer),
+            Ok(answer) => outcome(&answer, &self.settings.url_secret),
             Err(outcome) => outcome,
         }
     }
@@ -64,7 +66,7 @@ impl DiscordChannel {
     async fn check_webhook(&self) -> Result<(), String> {
         let request = bare_request("GET", self.settings.url.trim());
         let outcome = match exchange_secret_url(&*self.http, request, SERVICE).await {
-            Ok(answer) => outcome(&answer),
+            Ok(answer) => outcome(&answer, &self.settings.url_secret),
             Err(outcome) => outcome,
         };
         check_result(outcome, SERVICE)
@@ -90,7 +92,8 @@ impl Channel for DiscordChannel {
     }
 }
 
-fn outcome(answer: &Answer) -> SendOutcome {
+/// The class of an answer. `secret` is the name of the stored secret with the address.
+fn outcome(answer: &Answer, secret: &str) -> SendOutcome {
     match (answer.status, answer.outcome(SERVICE)) {
         (_, SendOutcome::Accepted { .. }) => confirmed(SERVICE, answer.json()["id"].as_str()),
         (429, SendOutcome::Later { reason, after }) => {
@@ -99,7 +102,7 @@ fn outcome(answer: &Answer) -> SendOutcome {
         }
         (401 | 403 | 404, _) => SendOutcome::Broken {
             reason: format!(
-                "Discord does not know the webhook any more ({}). Create a webhook and store its address.",
+                "Discord does not know the webhook any more ({}). Create a webhook and store its address with `rouse secrets set {secret}`.",
                 answer.status
             ),
         },
@@ -134,14 +137,15 @@ mod tests {
 
     use super::*;
     use crate::doubles::{
-        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, class, sample_message,
+        FakeExchange, FakeReply, assert_check_errors, assert_failures_hide, sample_message,
         send_first,
     };
 
     const URL: &str = "https://discord.com/api/webhooks/1/CANARY";
 
     fn discord(http: Arc<FakeExchange>) -> DiscordChannel {
-        DiscordChannel::new(http, DiscordSettings { url: URL.to_owned() })
+        let url_secret = "channel-guild-address".to_owned();
+        DiscordChannel::new(http, DiscordSettings { url: URL.to_owned(), url_secret })
     }
 
     fn rendered(message: &ChannelMessage) -> Vec<String> {
@@ -211,7 +215,8 @@ mod tests {
     async fn unknown_webhook_breaks_the_channel() {
         let reply = FakeReply::answer(404, r#"{"message":"Unknown Webhook","code":10015}"#);
         let outcome = send_first(&discord(FakeExchange::new([reply])), &sample_message("x")).await;
-        assert_eq!(class(&outcome), "broken");
+        let SendOutcome::Broken { reason } = outcome else { panic!("{outcome:?}") };
+        assert!(reason.ends_with("with `rouse secrets set channel-guild-address`."), "{reason}");
     }
 
     #[tokio::test]

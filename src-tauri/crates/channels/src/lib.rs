@@ -28,7 +28,7 @@ pub use discord::{DiscordChannel, DiscordSettings};
 pub use email::{EmailChannel, EmailSettings};
 pub use ntfy::{NtfyChannel, NtfySettings};
 pub use rouse_core::text::PairingQr;
-pub use signature::{SignatureProblem, sign_message, verify_signature};
+pub use signature::{SignatureProblem, is_signing_key, sign_message, verify_signature};
 pub use slack::{SlackChannel, SlackSettings};
 pub use telegram::{
     BotAccount, ChatAddress, PollProblem, PrivateSender, TELEGRAM_ROOT, TelegramApi,

@@ -1,6 +1,6 @@
 //! Signatures of webhooks as in Standard Webhooks, version `v1`.
 //!
-//! Owns the signing secret and both directions: signing a message, and checking a received one. Never remembers an id;
+//! Owns the signing key and both directions: signing a message, and checking a received one. Never remembers an id;
 //! the caller refuses a repeated one. Pitfall: signing another text than the exact bytes of the body.
 
 use base64::Engine as _;
@@ -15,11 +15,11 @@ const TOLERANCE_MS: i64 = 5 * 60 * 1_000;
 /// Why a signature is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureProblem {
-    /// The stored signing secret is invalid.
+    /// The stored signing key is invalid.
     #[error(
-        "The signing secret is invalid. Store `whsec_` followed by the base64 of 24 to 64 random bytes."
+        "The signing key is invalid. Store `whsec_` followed by the base64 of 24 to 64 random bytes."
     )]
-    Secret,
+    Key,
     /// The id is empty or has a dot, which separates the signed fields.
     #[error("The header webhook-id is empty or has a dot. Send an id without dots.")]
     Id,
@@ -32,19 +32,25 @@ pub enum SignatureProblem {
     )]
     Expired,
     /// No signature in the list is valid.
-    #[error("No signature in the header webhook-signature is valid. Check the signing secret.")]
+    #[error("No signature in the header webhook-signature is valid. Check the signing key.")]
     Mismatch,
 }
 
-/// A signing secret.
+/// Whether a text is `whsec_` followed by the base64 of 24 to 64 bytes.
+#[must_use]
+pub fn is_signing_key(text: &str) -> bool {
+    SigningKey::parse(text).is_ok()
+}
+
+/// A signing key.
 pub(crate) struct SigningKey(Vec<u8>);
 
 impl SigningKey {
     /// Reads `whsec_` followed by the base64 of 24 to 64 bytes.
-    pub(crate) fn parse(secret: &str) -> Result<Self, SignatureProblem> {
-        let encoded = secret.trim().strip_prefix("whsec_").ok_or(SignatureProblem::Secret)?;
-        let key = STANDARD.decode(encoded).map_err(|_| SignatureProblem::Secret)?;
-        if (24..=64).contains(&key.len()) { Ok(Self(key)) } else { Err(SignatureProblem::Secret) }
+    pub(crate) fn parse(text: &str) -> Result<Self, SignatureProblem> {
+        let encoded = text.trim().strip_prefix("whsec_").ok_or(SignatureProblem::Key)?;
+        let key = STANDARD.decode(encoded).map_err(|_| SignatureProblem::Key)?;
+        if (24..=64).contains(&key.len()) { Ok(Self(key)) } else { Err(SignatureProblem::Key) }
     }
 
     /// The signature of a message, such as `v1,K5oZ…=`.
@@ -67,30 +73,30 @@ impl SigningKey {
 /// The signature of a message, such as `v1,K5oZ…=`.
 ///
 /// # Errors
-/// The secret is invalid.
+/// The key is invalid.
 pub fn sign_message(
-    secret: &str,
+    key: &str,
     id: &str,
     timestamp: &str,
     body: &[u8],
 ) -> Result<String, SignatureProblem> {
-    Ok(SigningKey::parse(secret)?.sign(id, timestamp, body))
+    Ok(SigningKey::parse(key)?.sign(id, timestamp, body))
 }
 
 /// Checks a received webhook: `id`, `timestamp` and `signatures` are its headers `webhook-id`, `webhook-timestamp` and
 /// `webhook-signature`, and `body` is its body byte for byte. One valid signature of the list is enough.
 ///
 /// # Errors
-/// The secret, a header or all signatures are invalid, or the message is older or newer than 5 minutes.
+/// The key, a header or all signatures are invalid, or the message is older or newer than 5 minutes.
 pub fn verify_signature(
-    secret: &str,
+    key: &str,
     id: &str,
     timestamp: &str,
     body: &[u8],
     signatures: &str,
     now: UnixMs,
 ) -> Result<(), SignatureProblem> {
-    let key = SigningKey::parse(secret)?;
+    let key = SigningKey::parse(key)?;
     // With a dot inside, the fields of a captured message could be divided in another way.
     if id.is_empty() || id.contains('.') {
         return Err(SignatureProblem::Id);
@@ -114,7 +120,7 @@ mod tests {
     use super::*;
 
     /// The example of Standard Webhooks.
-    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const ID: &str = "msg_p5jXN8AQM9LWM0D4loKWxJek";
     const TIMESTAMP: &str = "1614265330";
     const BODY: &[u8] = br#"{"test": 2432232314}"#;
@@ -122,13 +128,13 @@ mod tests {
     const SENT_AT: UnixMs = UnixMs(1_614_265_330_000);
 
     fn verified(signatures: &str, now: UnixMs) -> Result<(), SignatureProblem> {
-        verify_signature(SECRET, ID, TIMESTAMP, BODY, signatures, now)
+        verify_signature(KEY, ID, TIMESTAMP, BODY, signatures, now)
     }
 
     #[test]
     fn example_of_the_specification_is_valid() {
         assert_eq!(verified(SIGNATURE, SENT_AT), Ok(()));
-        let key = SigningKey::parse(SECRET).expect("a valid secret");
+        let key = SigningKey::parse(KEY).expect("a valid key");
         assert_eq!(key.sign(ID, TIMESTAMP, BODY), SIGNATURE);
     }
 
@@ -137,7 +143,7 @@ mod tests {
         // The key is the bytes 0 to 31; the signature comes from Python's hmac.
         let key = SigningKey::parse("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
         let signature =
-            key.expect("a valid secret").sign("delivery-1", "1760000000", br#"{"type":"report"}"#);
+            key.expect("a valid key").sign("delivery-1", "1760000000", br#"{"type":"report"}"#);
         assert_eq!(signature, "v1,AanohowyVDCn8HOmWhMQGXTY4/W1vw03+oIDUDv8+so=");
     }
 
@@ -154,7 +160,7 @@ mod tests {
     fn changed_field_is_a_mismatch() {
         let mismatch = Err(SignatureProblem::Mismatch);
         let verify = |id, timestamp, body: &[u8]| {
-            verify_signature(SECRET, id, timestamp, body, SIGNATURE, SENT_AT)
+            verify_signature(KEY, id, timestamp, body, SIGNATURE, SENT_AT)
         };
         assert_eq!(verify("msg_other", TIMESTAMP, BODY), mismatch);
         assert_eq!(verify(ID, "1614265331", BODY), mismatch);
@@ -177,8 +183,7 @@ mod tests {
 
     #[test]
     fn invalid_headers_are_named() {
-        let verify =
-            |id, timestamp| verify_signature(SECRET, id, timestamp, BODY, SIGNATURE, SENT_AT);
+        let verify = |id, timestamp| verify_signature(KEY, id, timestamp, BODY, SIGNATURE, SENT_AT);
         assert_eq!(verify("", TIMESTAMP), Err(SignatureProblem::Id));
         assert_eq!(verify("msg.1", TIMESTAMP), Err(SignatureProblem::Id));
         for timestamp in ["", "+1614265330", "-1", "1614265330.5", "99999999999999999999"] {
@@ -188,18 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn secret_has_a_prefix_and_24_to_64_bytes() {
-        let secret = |bytes: usize| format!("whsec_{}", STANDARD.encode(vec![7; bytes]));
-        for (secret, is_valid) in [
-            (secret(24), true),
-            (secret(64), true),
-            (format!(" {}\n", secret(32)), true),
-            (secret(23), false),
-            (secret(65), false),
-            (secret(32).replace("whsec_", ""), false),
+    fn key_has_a_prefix_and_24_to_64_bytes() {
+        let key = |bytes: usize| format!("whsec_{}", STANDARD.encode(vec![7; bytes]));
+        for (text, is_valid) in [
+            (key(24), true),
+            (key(64), true),
+            (format!(" {}\n", key(32)), true),
+            (key(23), false),
+            (key(65), false),
+            (key(32).replace("whsec_", ""), false),
             ("whsec_not base64".to_owned(), false),
         ] {
-            assert_eq!(SigningKey::parse(&secret).is_ok(), is_valid, "{secret}");
+            assert_eq!(is_signing_key(&text), is_valid, "{text}");
         }
     }
 }

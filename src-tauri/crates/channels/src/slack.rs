@@ -25,6 +25,8 @@ const MRKDWN: Markup = Markup { bold: "*", italic: "_", escape, escape_code: esc
 pub struct SlackSettings {
     /// The address of the webhook, which is a password.
     pub url: String,
+    /// The name of the stored secret with the address, for the remedies in reasons.
+    pub url_secret: String,
 }
 
 /// An incoming webhook of Slack.
@@ -44,7 +46,7 @@ impl SlackChannel {
         let body = json!({ "text": text, "unfurl_links": false, "unfurl_media": false });
         let request = post_json(self.settings.url.trim(), &body);
         match exchange_secret_url(&*self.http, request, SERVICE).await {
-            Ok(answer) => outcome(&answer),
+            Ok(answer) => outcome(&answer, &self.settings.url_secret),
             Err(outcome) => outcome,
         }
     }
@@ -53,7 +55,7 @@ impl SlackChannel {
     async fn check_webhook(&self) -> Result<(), String> {
         let request = post_json(self.settings.url.trim(), &json!({}));
         let outcome = match exchange_secret_url(&*self.http, request, SERVICE).await {
-            Ok(answer) => match outcome(&answer) {
+            Ok(answer) => match outcome(&answer, &self.settings.url_secret) {
                 SendOutcome::Refused { .. } if answer.status == 400 => return Ok(()),
                 outcome => outcome,
             },
@@ -82,16 +84,18 @@ impl Channel for SlackChannel {
     }
 }
 
-/// The class of an answer. Slack confirms a message with the word `ok` and names an error with a word.
-fn outcome(answer: &Answer) -> SendOutcome {
+/// The class of an answer. Slack confirms a message with the word `ok` and names an error with a word. `secret` is the
+/// name of the stored secret with the address.
+fn outcome(answer: &Answer, secret: &str) -> SendOutcome {
     let broken = |reason: &str| SendOutcome::Broken { reason: reason.to_owned() };
+    let with_store = |remedy: &str| broken(&format!("{remedy} with `rouse secrets set {secret}`."));
     match answer.text().trim() {
         "ok" if answer.status == 200 => SendOutcome::Accepted { message_id: None },
-        "no_service" | "no_team" | "invalid_token" | "channel_not_found" => broken(
-            "Slack does not know the webhook any more. Create an incoming webhook and store its address.",
+        "no_service" | "no_team" | "invalid_token" | "channel_not_found" => with_store(
+            "Slack does not know the webhook any more. Create an incoming webhook and store its address",
         ),
-        "channel_is_archived" => broken(
-            "The Slack channel of the webhook is archived. Restore the channel, or store the address of another webhook.",
+        "channel_is_archived" => with_store(
+            "The Slack channel of the webhook is archived. Restore the channel, or store the address of another webhook",
         ),
         "action_prohibited" | "posting_to_general_channel_denied" | "team_disabled" => broken(
             "Slack does not allow the webhook to write. Ask an administrator of the workspace.",
@@ -122,7 +126,8 @@ mod tests {
 
     fn slack(http: Arc<FakeExchange>) -> SlackChannel {
         let url = "https://hooks.slack.com/services/T0/B0/CANARY\n".to_owned();
-        SlackChannel::new(http, SlackSettings { url })
+        let url_secret = "channel-team-address".to_owned();
+        SlackChannel::new(http, SlackSettings { url, url_secret })
     }
 
     fn rendered(message: &ChannelMessage) -> Vec<String> {
@@ -188,6 +193,16 @@ mod tests {
             let http = FakeExchange::new([FakeReply::answer(status, word)]);
             let outcome = send_first(&slack(http), &sample_message("x")).await;
             assert_eq!(class(&outcome), expected, "{word}: {outcome:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn lost_webhook_has_the_command_as_remedy() {
+        for (status, word) in [(404, "no_service"), (410, "channel_is_archived")] {
+            let http = FakeExchange::new([FakeReply::answer(status, word)]);
+            let outcome = send_first(&slack(http), &sample_message("x")).await;
+            let SendOutcome::Broken { reason } = outcome else { panic!("{outcome:?}") };
+            assert!(reason.ends_with("with `rouse secrets set channel-team-address`."), "{reason}");
         }
     }
 

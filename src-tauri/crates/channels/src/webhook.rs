@@ -25,8 +25,8 @@ const MAX_BODY: usize = 19_999;
 pub struct WebhookSettings {
     /// The address of the receiver.
     pub url: String,
-    /// The secret that signs, `whsec_` followed by the base64 of 24 to 64 bytes.
-    pub signing_secret: String,
+    /// The signing key, `whsec_` followed by the base64 of 24 to 64 bytes.
+    pub signing_key: String,
 }
 
 /// A webhook.
@@ -45,8 +45,8 @@ impl WebhookChannel {
         settings: WebhookSettings,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let WebhookSettings { url, signing_secret } = settings;
-        Self { http, clock, url: url.trim().to_owned(), key: SigningKey::parse(&signing_secret) }
+        let WebhookSettings { url, signing_key } = settings;
+        Self { http, clock, url: url.trim().to_owned(), key: SigningKey::parse(&signing_key) }
     }
 
     async fn send_body(&self, message: &ChannelMessage, body: &str) -> SendOutcome {
@@ -146,16 +146,16 @@ mod tests {
     };
     use crate::signature::verify_signature;
 
-    const SECRET: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    const KEY: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-    fn webhook(http: Arc<FakeExchange>, clock: &ManualClock, secret: &str) -> WebhookChannel {
+    fn webhook(http: Arc<FakeExchange>, clock: &ManualClock, key: &str) -> WebhookChannel {
         let url = "https://example.org/hooks/CANARY".to_owned();
-        let settings = WebhookSettings { url, signing_secret: secret.to_owned() };
+        let settings = WebhookSettings { url, signing_key: key.to_owned() };
         WebhookChannel::new(http, settings, Arc::new(clock.clone()))
     }
 
     fn rendered(message: &ChannelMessage) -> String {
-        let channel = webhook(FakeExchange::new([]), &ManualClock::new(UnixMs(0)), SECRET);
+        let channel = webhook(FakeExchange::new([]), &ManualClock::new(UnixMs(0)), KEY);
         let parts = channel.render(message);
         assert_eq!(parts.len(), 1);
         parts.into_iter().next().expect("a part")
@@ -206,7 +206,7 @@ mod tests {
     async fn attempts_share_id_and_bytes_but_not_the_time() {
         let http = FakeExchange::new([FakeReply::answer(503, ""), FakeReply::answer(204, "")]);
         let clock = ManualClock::new(UnixMs(1_760_000_000_999));
-        let channel = webhook(Arc::clone(&http), &clock, SECRET);
+        let channel = webhook(Arc::clone(&http), &clock, KEY);
         let message = sample_message("x");
         for timestamp in ["1760000000", "1760000060"] {
             let outcome = send_first(&channel, &message).await;
@@ -217,7 +217,7 @@ mod tests {
             let signature = http.last_header("webhook-signature").expect("a signature");
             let body = http.last_request().body;
             let verified =
-                verify_signature(SECRET, "delivery-1", timestamp, &body, &signature, clock.now());
+                verify_signature(KEY, "delivery-1", timestamp, &body, &signature, clock.now());
             assert_eq!(verified, Ok(()));
             clock.advance(60_000);
         }
@@ -226,11 +226,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn invalid_secret_sends_nothing() {
+    async fn invalid_key_sends_nothing() {
         let http = FakeExchange::new([]);
         let channel = webhook(Arc::clone(&http), &ManualClock::new(UnixMs(0)), "CANARY");
         let outcome = send_first(&channel, &sample_message("x")).await;
-        let reason = SignatureProblem::Secret.to_string();
+        let reason = SignatureProblem::Key.to_string();
         assert_eq!(outcome, SendOutcome::Broken { reason });
         assert!(http.requests().is_empty());
     }
@@ -238,7 +238,7 @@ mod tests {
     #[tokio::test]
     async fn pause_of_the_receiver_is_kept() {
         let reply = FakeReply::answer_with(429, "", [("retry-after", "120")]);
-        let channel = webhook(FakeExchange::new([reply]), &ManualClock::new(UnixMs(0)), SECRET);
+        let channel = webhook(FakeExchange::new([reply]), &ManualClock::new(UnixMs(0)), KEY);
         let outcome = send_first(&channel, &sample_message("x")).await;
         let pause = Some(Duration::from_secs(120));
         assert!(matches!(outcome, SendOutcome::Later { after, .. } if after == pause));
@@ -248,15 +248,15 @@ mod tests {
     async fn failures_have_their_class_and_no_secret() {
         let clock = ManualClock::new(UnixMs(0));
         let message = sample_message("x");
-        assert_failures_hide("CANARY", &message, |http| webhook(http, &clock, SECRET)).await;
-        assert_failures_hide("AAECAwQF", &message, |http| webhook(http, &clock, SECRET)).await;
+        assert_failures_hide("CANARY", &message, |http| webhook(http, &clock, KEY)).await;
+        assert_failures_hide("AAECAwQF", &message, |http| webhook(http, &clock, KEY)).await;
     }
 
     #[tokio::test]
     async fn check_takes_any_answer_of_the_receiver() {
         for status in [204, 404, 405] {
             let http = FakeExchange::new([FakeReply::answer(status, "")]);
-            let channel = webhook(Arc::clone(&http), &ManualClock::new(UnixMs(0)), SECRET);
+            let channel = webhook(Arc::clone(&http), &ManualClock::new(UnixMs(0)), KEY);
             assert_eq!(channel.check().await, Ok(()), "{status}");
             let request = http.last_request();
             assert_eq!((request.method, request.headers.len()), ("HEAD", 0));
@@ -268,8 +268,8 @@ mod tests {
         let clock = ManualClock::new(UnixMs(0));
         let unreached = "The webhook could not be reached. Check the network connection.";
         let replies = [(FakeReply::Unreached, unreached)];
-        assert_check_errors("CANARY", |http| webhook(http, &clock, SECRET), replies).await;
+        assert_check_errors("CANARY", |http| webhook(http, &clock, KEY), replies).await;
         let channel = webhook(FakeExchange::new([]), &clock, "CANARY");
-        assert_eq!(channel.check().await, Err(SignatureProblem::Secret.to_string()));
+        assert_eq!(channel.check().await, Err(SignatureProblem::Key.to_string()));
     }
 }

@@ -148,19 +148,21 @@ impl SenderParts<'_> {
             }
             ChannelKind::Slack => {
                 let url = self.secret_url().await?;
-                Arc::new(SlackChannel::new(self.http(&url), SlackSettings { url }))
+                let url_secret = self.needed(section.url_secret.as_deref())?;
+                Arc::new(SlackChannel::new(self.http(&url), SlackSettings { url, url_secret }))
             }
             ChannelKind::Discord => {
                 let url = self.secret_url().await?;
-                Arc::new(DiscordChannel::new(self.http(&url), DiscordSettings { url }))
+                let url_secret = self.needed(section.url_secret.as_deref())?;
+                Arc::new(DiscordChannel::new(self.http(&url), DiscordSettings { url, url_secret }))
             }
             ChannelKind::Webhook => {
                 let url = match &section.url {
                     Some(url) => url.clone(),
                     None => self.secret_url().await?,
                 };
-                let signing_secret = self.secret(section.signing_secret.as_deref(), &url).await?;
-                let settings = WebhookSettings { url: url.clone(), signing_secret };
+                let signing_key = self.secret(section.signing_secret.as_deref(), &url).await?;
+                let settings = WebhookSettings { url: url.clone(), signing_key };
                 let clock = Arc::clone(&self.senders.clock);
                 Arc::new(WebhookChannel::new(self.http(&url), settings, clock))
             }
@@ -188,6 +190,7 @@ impl SenderParts<'_> {
         Ok(TelegramSettings {
             name: self.name.clone(),
             token: self.secret(self.section.token_secret.as_deref(), root).await?,
+            token_secret: self.needed(self.section.token_secret.as_deref())?,
             root: self.section.url.clone(),
         })
     }

@@ -57,7 +57,8 @@ pub use logging::{Logging, print_error_line, start as start_logging};
 pub use memory::share_one_heap;
 pub use notifier::{Notifier, NotifyError};
 pub use options::{EnvReader, HostOptions, variable_not_utf8};
-pub use rouse_channels::{AppriseLineError, ImportedChannel, read_apprise_line};
+pub use receiver::PAIRING_WAIT;
+pub use rouse_channels::{AppriseLineError, ImportedChannel, is_signing_key, read_apprise_line};
 pub use rouse_store::{DAMAGED_WHILE_RUNNING, DAMAGED_WHILE_STOPPED};
 pub use rouse_tools::{
     IS_SANDBOX_PREVIEW, PROCESS_MARKER, ReaderProgram, SandboxError, SandboxGuarantees,

@@ -113,7 +113,8 @@ mod tests {
     ) -> ConfiguredSearch {
         let (path, workspace) = (Path::new("/nonexistent/config.toml"), Path::new("/workspace"));
         let zones = Zones::built_in(chrono_tz::UTC);
-        let machine = MachineFacts { env: &|_| None, zones: &zones, secrets: None };
+        let machine =
+            MachineFacts { env: &|_| None, zones: &zones, secrets: None, recipients: None };
         let defaults = ConfigFile::open(path, workspace, machine).expect("the defaults");
         let config = Config { search, ..defaults.config().clone() };
         let env = move |name: &str| {

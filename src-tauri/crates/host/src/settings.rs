@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rouse_agent::SecretBook;
+use rouse_core::channel::Recipient;
 use rouse_core::event::EventKind;
 use rouse_core::settings::BudgetSection;
 use rouse_core::tool::BoxFuture;
@@ -63,10 +64,16 @@ impl LiveSettings {
         self.changed.borrow().clone()
     }
 
-    fn change(&self, patch: &Value, expected: Option<&str>) -> Result<ConfigView, ConfigError> {
+    fn change(
+        &self,
+        patch: &Value,
+        expected: Option<&str>,
+        recipients: &[Recipient],
+    ) -> Result<ConfigView, ConfigError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
-        let machine = MachineFacts { env: &env, zones: &zones, secrets: Some(&self.secrets) };
+        let (secrets, recipients) = (Some(&*self.secrets), Some(recipients));
+        let machine = MachineFacts { env: &env, zones: &zones, secrets, recipients };
         let patched = file.patch(patch, expected, machine);
         // Manual edits of the file are applied too, even if the patch is refused.
         self.changed.send_if_modified(|present| {
@@ -78,10 +85,11 @@ impl LiveSettings {
         Ok(file.view(machine))
     }
 
-    fn read_view(&self) -> ConfigView {
+    fn read_view(&self, recipients: Option<&[Recipient]>) -> ConfigView {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
-        file.view(MachineFacts { env: &env, zones: &zones, secrets: Some(&self.secrets) })
+        let secrets = Some(&*self.secrets);
+        file.view(MachineFacts { env: &env, zones: &zones, secrets, recipients })
     }
 
     /// Reloads unavailable provider keys, including those in `patch`, before a view reports them as missing.
@@ -101,7 +109,10 @@ impl SettingsAccess for LiveSettings {
     fn view(self: Arc<Self>) -> BoxFuture<'static, ConfigView> {
         Box::pin(async move {
             self.reload_keys(&Value::Null).await;
-            let view = tokio::task::spawn_blocking(move || self.read_view()).await;
+            // silent-ok: the default channels are not checked while the store cannot be read.
+            let recipients = self.store.recipients().await.ok();
+            let view = move || self.read_view(recipients.as_deref());
+            let view = tokio::task::spawn_blocking(view).await;
             view.expect("BUG: reading the settings does not panic")
         })
     }
@@ -117,8 +128,9 @@ impl SettingsAccess for LiveSettings {
     ) -> BoxFuture<'static, Result<ConfigView, RpcError>> {
         Box::pin(async move {
             self.reload_keys(&patch).await;
+            let recipients = self.store.recipients().await?;
             let file = Arc::clone(&self);
-            let change = move || file.change(&patch, expected.as_deref());
+            let change = move || file.change(&patch, expected.as_deref(), &recipients);
             let changed = tokio::task::spawn_blocking(change).await;
             let view =
                 changed.expect("BUG: changing the settings does not panic").map_err(refusal)?;
@@ -167,7 +179,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = Arc::new(ManualClock::new(UnixMs(1)));
         let zones = Zones::built_in(chrono_tz::UTC);
-        let machine = MachineFacts { env: &|_| None, zones: &zones, secrets: None };
+        let machine =
+            MachineFacts { env: &|_| None, zones: &zones, secrets: None, recipients: None };
         let path = folder.path().join("config.toml");
         let file = ConfigFile::open(&path, folder.path(), machine).expect("the defaults");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;

@@ -338,7 +338,9 @@ test("missing-model run links to the model settings", async () => {
     "runs.get": () =>
       aDetail({
         state: "failed",
-        error: "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings.",
+        error:
+          "No model is set up. Start Ollama or LM Studio on this computer, add a provider under Settings, or run " +
+          "`rouse models add PROVIDER`.",
       }),
   });
   renderApp("/runs/run-1", host);

@@ -18,7 +18,7 @@ use crate::providers::model_choice::RunModels;
 pub(crate) const MAX_APPROVALS: usize = 3;
 
 /// The error of a run without any model.
-const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings.";
+const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, add a provider under Settings, or run `rouse models add PROVIDER`.";
 
 /// Why a run stops.
 #[derive(Debug, thiserror::Error)]

@@ -39,6 +39,8 @@ pub struct TelegramSettings {
     pub name: ChannelName,
     /// The token of the bot.
     pub token: String,
+    /// The name of the stored secret with the token, for the remedies in reasons.
+    pub token_secret: String,
     /// The address of the server; none for [`TELEGRAM_ROOT`].
     pub root: Option<String>,
 }
@@ -92,6 +94,7 @@ pub struct TelegramApi {
     http: Arc<dyn HttpExchange>,
     root: String,
     token: String,
+    token_secret: String,
 }
 
 impl TelegramApi {
@@ -100,7 +103,8 @@ impl TelegramApi {
     pub fn new(http: Arc<dyn HttpExchange>, settings: &TelegramSettings) -> Self {
         let root = settings.root.as_deref().unwrap_or(TELEGRAM_ROOT);
         let root = root.trim_end_matches('/').to_owned();
-        Self { http, root, token: settings.token.trim().to_owned() }
+        let token_secret = settings.token_secret.clone();
+        Self { http, root, token: settings.token.trim().to_owned(), token_secret }
     }
 
     /// Sends a text without a link preview. Returns the id of the message.
@@ -227,7 +231,7 @@ impl TelegramApi {
         timeout: Duration,
     ) -> Result<Value, TelegramError> {
         if !is_token(&self.token) {
-            return Err(TelegramError::BadToken);
+            return Err(TelegramError::BadToken { secret: self.token_secret.clone() });
         }
         let url = format!("{}/bot{}/{method}", self.root, self.token);
         let sent = exchange(self.http.as_ref(), post_json(&url, body), timeout).await;
@@ -439,7 +443,8 @@ mod tests {
             let http = FakeTelegramHttp::answering([]);
             let settings = TelegramSettings { token: token.to_owned(), ..settings() };
             let api = TelegramApi::new(Arc::clone(&http) as Arc<dyn HttpExchange>, &settings);
-            assert_eq!(api.get_me().await, Err(TelegramError::BadToken), "{token}");
+            let problem = api.get_me().await.expect_err("no token").to_string();
+            assert!(problem.ends_with("with `rouse secrets set channel-phone-token`."), "{token}");
             assert_eq!(http.calls().len(), 0, "{token}");
         }
     }

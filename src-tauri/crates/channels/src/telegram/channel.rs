@@ -11,7 +11,7 @@ use rouse_core::http_exchange::HttpExchange;
 use rouse_core::tool::BoxFuture;
 
 use super::api::{ChatAddress, TelegramApi, TelegramSettings, TelegramText};
-use super::error::{TelegramError, TelegramRejection};
+use super::error::{TelegramError, TelegramRejection, token_remedy};
 use super::render::{has_room_for_buttons, plain_text, render_message};
 use crate::http::check_result;
 
@@ -21,6 +21,7 @@ const GENERAL: &str = "1";
 /// A Telegram bot as a channel.
 pub struct TelegramChannel {
     name: ChannelName,
+    token_secret: String,
     api: TelegramApi,
 }
 
@@ -28,7 +29,8 @@ impl TelegramChannel {
     /// The channel with these settings.
     #[must_use]
     pub fn new(http: Arc<dyn HttpExchange>, settings: TelegramSettings) -> Self {
-        Self { api: TelegramApi::new(http, &settings), name: settings.name }
+        let api = TelegramApi::new(http, &settings);
+        Self { name: settings.name, token_secret: settings.token_secret, api }
     }
 
     /// The methods of the Bot API, for pressed buttons and typing signs.
@@ -150,9 +152,7 @@ impl TelegramChannel {
             TelegramError::Unreached(reason) => SendOutcome::Later { reason, after: None },
             TelegramError::NoAnswer(reason) => SendOutcome::Unknown { reason },
             TelegramError::Blocked(reason) => SendOutcome::Broken { reason },
-            TelegramError::BadToken => {
-                SendOutcome::Broken { reason: TelegramError::BadToken.to_string() }
-            }
+            TelegramError::BadToken { .. } => SendOutcome::Broken { reason: error.to_string() },
             TelegramError::Rejected(rejection) => self.rejection_outcome(&rejection),
         }
     }
@@ -160,8 +160,8 @@ impl TelegramChannel {
     fn rejection_outcome(&self, rejection: &TelegramRejection) -> SendOutcome {
         if rejection.is_bad_token() {
             let reason = format!(
-                "{rejection} The token of the bot is wrong or revoked. Get a token from BotFather and store it for {}.",
-                self.name
+                "{rejection} The token of the bot is wrong or revoked. {}",
+                token_remedy(&self.token_secret)
             );
             return SendOutcome::Broken { reason };
         }
@@ -176,7 +176,7 @@ impl TelegramChannel {
             300..=399 => SendOutcome::Broken {
                 reason: format!("{rejection} Write the final address of the server into the settings."),
             },
-            403 => self.refused(forbidden_sentence(rejection)),
+            403 => self.forbidden(rejection),
             _ if rejection.has("thread not found") || rejection.has("topic_") => {
                 SendOutcome::Refused {
                     reason: "The topic does not exist or is closed. Choose another topic for the recipient.".to_owned(),
@@ -186,6 +186,20 @@ impl TelegramChannel {
                 self.refused("Telegram does not know the chat, or nobody pressed Start there.")
             }
             _ => SendOutcome::Refused { reason: rejection.to_string() },
+        }
+    }
+
+    /// A refusal of the chat.
+    fn forbidden(&self, rejection: &TelegramRejection) -> SendOutcome {
+        let refused = |reason: &str| SendOutcome::Refused { reason: reason.to_owned() };
+        if rejection.has("blocked") {
+            refused("The recipient blocked the bot. Unblock the bot in Telegram.")
+        } else if rejection.has("kicked") || rejection.has("not a member") {
+            refused("The bot is no member of the group any more. Add the bot to the group again.")
+        } else if rejection.has("deactivated") {
+            self.refused("The Telegram account of the recipient is closed.")
+        } else {
+            self.refused("Telegram does not let the bot write to this chat.")
         }
     }
 
@@ -217,18 +231,6 @@ impl Channel for TelegramChannel {
                 Err(error) => check_result(self.outcome_of(error), "Telegram"),
             }
         })
-    }
-}
-
-fn forbidden_sentence(rejection: &TelegramRejection) -> &'static str {
-    if rejection.has("blocked") {
-        "The recipient blocked the bot."
-    } else if rejection.has("kicked") || rejection.has("not a member") {
-        "The bot is no member of the group any more."
-    } else if rejection.has("deactivated") {
-        "The Telegram account of the recipient is closed."
-    } else {
-        "Telegram does not let the bot write to this chat."
     }
 }
 
@@ -273,25 +275,39 @@ mod tests {
     async fn lost_token_breaks_the_channel() {
         for (code, text) in [(401, "Unauthorized"), (404, "Not Found")] {
             let outcome = outcome(rejected(code, text, &Value::Null)).await;
-            assert!(
-                matches!(&outcome, SendOutcome::Broken { reason } if reason.contains("BotFather")),
-                "{outcome:?}"
-            );
+            let SendOutcome::Broken { reason } = outcome else { panic!("{outcome:?}") };
+            assert!(reason.ends_with("with `rouse secrets set channel-phone-token`."), "{reason}");
         }
     }
 
     #[tokio::test]
-    async fn blocked_bot_is_refused_with_a_remedy() {
-        for (text, cause) in [
-            ("Forbidden: bot was blocked by the user", "The recipient blocked the bot."),
-            ("Forbidden: bot was kicked from the group chat", "The bot is no member"),
-            ("Forbidden: user is deactivated", "account of the recipient is closed"),
-            ("Forbidden: bot can't initiate conversation with a user", "does not let the bot"),
+    async fn forbidden_chat_is_refused_with_its_remedy() {
+        let pair = "Pair again with `rouse channels pair phone`.";
+        for (text, cause, remedy) in [
+            (
+                "Forbidden: bot was blocked by the user",
+                "The recipient blocked the bot.",
+                "Unblock the bot in Telegram.",
+            ),
+            (
+                "Forbidden: bot was kicked from the group chat",
+                "The bot is no member of the group any more.",
+                "Add the bot to the group again.",
+            ),
+            (
+                "Forbidden: user is deactivated",
+                "The Telegram account of the recipient is closed.",
+                pair,
+            ),
+            (
+                "Forbidden: bot can't initiate conversation with a user",
+                "Telegram does not let the bot write to this chat.",
+                pair,
+            ),
         ] {
             let outcome = outcome(rejected(403, text, &Value::Null)).await;
-            let SendOutcome::Refused { reason } = outcome else { panic!("{outcome:?}") };
-            assert!(reason.contains(cause), "{reason}");
-            assert!(reason.ends_with("Pair again with `rouse channels pair phone`."), "{reason}");
+            let reason = format!("{cause} {remedy}");
+            assert_eq!(outcome, SendOutcome::Refused { reason });
         }
     }
 

@@ -36,7 +36,12 @@ pub(super) fn rejected(code: u16, description: &str, parameters: &Value) -> Fake
 
 /// The settings of the tests.
 pub(super) fn settings() -> TelegramSettings {
-    TelegramSettings { name: ChannelName::new("phone"), token: TOKEN.to_owned(), root: None }
+    TelegramSettings {
+        name: ChannelName::new("phone"),
+        token: TOKEN.to_owned(),
+        token_secret: "channel-phone-token".to_owned(),
+        root: None,
+    }
 }
 
 /// A report for chat 7.

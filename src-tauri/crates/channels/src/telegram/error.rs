@@ -5,6 +5,11 @@
 
 use std::time::Duration;
 
+/// The remedy for a token that Telegram does not accept. `secret` is the name of the stored secret.
+pub(super) fn token_remedy(secret: &str) -> String {
+    format!("Get a token from @BotFather and store it with `rouse secrets set {secret}`.")
+}
+
 /// Why a method of the Bot API has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TelegramError {
@@ -18,10 +23,11 @@ pub enum TelegramError {
     #[error("{0}")]
     Blocked(String),
     /// The token has an invalid form, so no request is sent.
-    #[error(
-        "The stored token is no token of a Telegram bot. Copy it from BotFather and store it again."
-    )]
-    BadToken,
+    #[error("The stored token is no token of a Telegram bot. {}", token_remedy(.secret))]
+    BadToken {
+        /// The name of the stored secret with the token.
+        secret: String,
+    },
     /// Telegram answered with an error.
     #[error(transparent)]
     Rejected(#[from] TelegramRejection),

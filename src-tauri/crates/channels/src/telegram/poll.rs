@@ -11,7 +11,7 @@ use std::time::Duration;
 use rouse_core::http_exchange::HttpExchange;
 
 use super::api::{TelegramApi, TelegramSettings};
-use super::error::{TelegramError, TelegramRejection};
+use super::error::{TelegramError, TelegramRejection, token_remedy};
 use super::updates::TelegramUpdate;
 
 /// Why a poll brought no updates: cause and remedy as sentences.
@@ -21,10 +21,11 @@ pub enum PollProblem {
     #[error("Another program uses this bot. Give each program a bot of its own.")]
     Conflict,
     /// The token is wrong or revoked.
-    #[error(
-        "Telegram does not know the token of the bot. Get a token from BotFather and store it."
-    )]
-    BadToken,
+    #[error("Telegram does not know the token of the bot. {}", token_remedy(.secret))]
+    BadToken {
+        /// The name of the stored secret with the token.
+        secret: String,
+    },
     /// Telegram asks for a later poll.
     #[error("{reason}")]
     Later {
@@ -44,6 +45,7 @@ pub enum PollProblem {
 /// Polls for the updates of one bot.
 pub struct TelegramPoll {
     api: TelegramApi,
+    token_secret: String,
     has_no_webhook: AtomicBool,
 }
 
@@ -51,7 +53,9 @@ impl TelegramPoll {
     /// A poll for the bot of `settings`. `http` must not share connections with sending.
     #[must_use]
     pub fn new(http: Arc<dyn HttpExchange>, settings: &TelegramSettings) -> Self {
-        Self { api: TelegramApi::new(http, settings), has_no_webhook: AtomicBool::new(false) }
+        let token_secret = settings.token_secret.clone();
+        let has_no_webhook = AtomicBool::new(false);
+        Self { api: TelegramApi::new(http, settings), token_secret, has_no_webhook }
     }
 
     /// Removes a webhook of the bot before the first poll, and after a conflict.
@@ -84,7 +88,7 @@ impl TelegramPoll {
     fn problem_of(&self, error: TelegramError) -> PollProblem {
         match error {
             TelegramError::Rejected(rejection) => self.rejection_problem(&rejection),
-            TelegramError::BadToken => PollProblem::BadToken,
+            TelegramError::BadToken { secret } => PollProblem::BadToken { secret },
             TelegramError::Unreached(reason)
             | TelegramError::NoAnswer(reason)
             | TelegramError::Blocked(reason) => PollProblem::Unreached { reason },
@@ -98,9 +102,13 @@ impl TelegramPoll {
             return PollProblem::Conflict;
         }
         if rejection.is_bad_token() {
-            return PollProblem::BadToken;
+            return self.bad_token();
         }
         PollProblem::Later { reason: rejection.to_string(), after: rejection.retry_after }
+    }
+
+    fn bad_token(&self) -> PollProblem {
+        PollProblem::BadToken { secret: self.token_secret.clone() }
     }
 }
 
@@ -161,7 +169,9 @@ mod tests {
         let parameters = json!({ "retry_after": 3 });
         for code in [401, 404] {
             let problem = problem(rejected(code, "Unauthorized", &Value::Null)).await;
-            assert_eq!(problem, PollProblem::BadToken);
+            let remedy = "store it with `rouse secrets set channel-phone-token`.";
+            assert!(matches!(problem, PollProblem::BadToken { .. }), "{problem:?}");
+            assert!(problem.to_string().ends_with(remedy), "{problem}");
         }
         let busy = problem(rejected(429, "Too Many Requests", &parameters)).await;
         assert!(matches!(busy, PollProblem::Later { after, .. } if after == pause));

@@ -8,7 +8,7 @@ use rouse_core::schedule::format_duration;
 use rouse_core::text::nearest;
 use rouse_gateway::wire::ConfigView;
 use rouse_host::{is_setting, suggest_setting};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
@@ -72,6 +72,8 @@ const HOURS: [&str; 2] = ["quietHours", "heartbeat.activeHours"];
 /// The interval: a duration in the file, milliseconds in the answer.
 const INTERVAL: &str = "heartbeat.every";
 const INTERVAL_MS: &str = "heartbeat.everyMs";
+/// The table of the channels, which the answer does not have.
+const CHANNELS: &str = "channels";
 /// The providers: the key in the file, and the key of the list in the answer.
 const PROVIDER_LISTS: [&str; 2] = ["providers", "model.providers"];
 
@@ -128,6 +130,7 @@ fn get(
     }
     use_file_keys(&mut answer);
     let value = find_group(&answer, view, key)?;
+    let value = if *value == json!({}) { &Value::Null } else { value };
     if value.is_object() || PROVIDER_LISTS.contains(&key) {
         flatten(value, key).iter().for_each(|(key, value)| print_setting(view, key, value, ""));
     } else {
@@ -241,6 +244,9 @@ fn find_setting<'a>(
                     "{key}: there is no such setting: {path} has no [providers.{name}]{suggestion}"
                 )
             }
+            _ if key == CHANNELS || key.starts_with("channels.") => format!(
+                "{key}: a channel is read and changed with `rouse channels`, or in the file {path}"
+            ),
             _ if is_setting(key) => {
                 format!("{key}: this setting is read and changed only in the file {path}")
             }
@@ -270,15 +276,12 @@ fn may_be_absent(key: &str) -> bool {
     key.starts_with("computers.") || key.starts_with("deliver") && LISTS.contains(&key)
 }
 
-/// The leaves of `value` by dotted key; providers by the keys of the file.
+/// The leaves of `value` by dotted key; providers by the keys of the file. An empty table has none.
 fn flatten<'a>(value: &'a Value, key: &str) -> Vec<(String, &'a Value)> {
     if PROVIDER_LISTS.contains(&key) {
         return flatten_providers(value);
     }
-    let empty = Map::new();
-    let Some(fields) = value.as_object().filter(|fields| **fields != empty) else {
-        return vec![(key.to_owned(), value)];
-    };
+    let Some(fields) = value.as_object() else { return vec![(key.to_owned(), value)] };
     let dotted =
         |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
     // The name of a provider is a part of the key.
@@ -361,5 +364,12 @@ mod tests {
         let work = json!([{ "name": "work", "kind": "openai", "model": "small" }]);
         assert_eq!(keys(work), ["model.name", "providers.work.kind", "providers.work.model"]);
         assert_eq!(keys(json!([])), ["model.name", "providers"]);
+    }
+
+    #[test]
+    fn empty_table_has_no_line() {
+        let answer = json!({ "cron": { "enabled": true }, "computers": {} });
+        let lines = flatten(&answer, "");
+        assert_eq!(lines, [("cron.enabled".to_owned(), &json!(true))]);
     }
 }

@@ -3,7 +3,9 @@
 //! A failure counts until a later message is delivered. Names and reasons are escaped, because a service chooses them.
 
 use rouse_core::job::JobFact;
-use rouse_gateway::wire::{ChannelFailure, ChannelView, ChannelsListResult, MessageRoutes};
+use rouse_gateway::wire::{
+    ChannelFailure, ChannelView, ChannelsListResult, MessageRoutes, NotificationStatus,
+};
 
 use super::facts::{fact, fact_lines};
 use super::table::{new_table, print_rows};
@@ -17,7 +19,11 @@ const MAX_RECIPIENTS: usize = 48;
 const NOTIFICATION: &str = "notification";
 
 /// Prints the channels, their problems and the default channels.
-pub(crate) fn print_channels(engine: &EngineConnection, list: &ChannelsListResult) {
+pub(crate) fn print_channels(
+    engine: &EngineConnection,
+    list: &ChannelsListResult,
+    notifications: &NotificationStatus,
+) {
     if list.channels.is_empty() {
         anstream::println!("No channels. Add one: rouse channels add NAME --kind KIND");
     } else {
@@ -34,7 +40,7 @@ pub(crate) fn print_channels(engine: &EngineConnection, list: &ChannelsListResul
         print_rows(&table);
         list.channels.iter().filter_map(problem_line).for_each(|line| anstream::println!("{line}"));
     }
-    for line in fact_lines(&default_facts(list)) {
+    for line in fact_lines(&default_facts(&list.deliver_to, notifications)) {
         anstream::println!("{line}");
     }
 }
@@ -62,12 +68,20 @@ pub(crate) fn route_facts(routes: &MessageRoutes) -> Vec<JobFact> {
     facts
 }
 
-fn default_facts(list: &ChannelsListResult) -> Vec<JobFact> {
-    let MessageRoutes { reports, failures, approvals } = &list.deliver_to;
+fn default_facts(routes: &MessageRoutes, notifications: &NotificationStatus) -> Vec<JobFact> {
+    let MessageRoutes { reports, failures, approvals } = routes;
+    let has_no_desktop = !notifications.available && !notifications.failing;
+    let text = |labels: &[String]| {
+        let label = |label: &String| match label.as_str() {
+            NOTIFICATION if has_no_desktop => format!("{label} (not shown: no desktop)"),
+            _ => label.clone(),
+        };
+        routes_text(&labels.iter().map(label).collect::<Vec<_>>())
+    };
     vec![
-        fact("Reports to", routes_text(reports)),
-        fact("Failures to", routes_text(failures)),
-        fact("Approvals to", routes_text(approvals)),
+        fact("Reports to", text(reports)),
+        fact("Failures to", text(failures)),
+        fact("Approvals to", text(approvals)),
     ]
 }
 
@@ -140,6 +154,22 @@ mod tests {
         assert_eq!(state_text(&broken, Some("07:30".to_owned())), "problem");
         assert_eq!(problem_line(&broken).as_deref(), Some("phone: No token."));
         assert_eq!(state_text(&channel(None, Some(1)), None), "ready");
+    }
+
+    #[test]
+    fn hidden_notification_is_marked_in_the_defaults() {
+        let text = |available, failing| {
+            let reports = ["notification", "mail (E-mail)"].map(str::to_owned).into();
+            let (failures, approvals) = (Vec::new(), Vec::new());
+            let routes = MessageRoutes { reports, failures, approvals };
+            let status = NotificationStatus { available, reason: None, failing };
+            default_facts(&routes, &status).remove(0).text
+        };
+        let hidden = "notification (not shown: no desktop), mail (E-mail)";
+        assert_eq!(text(false, false), hidden);
+        for (available, failing) in [(true, false), (false, true)] {
+            assert_eq!(text(available, failing), "notification, mail (E-mail)");
+        }
     }
 
     #[test]

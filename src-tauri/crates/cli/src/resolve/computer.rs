@@ -34,7 +34,7 @@ fn configured_computer(
     clock: &SystemClock,
 ) -> Result<Option<ComputerSection>, CliError> {
     let (env, zones) = (|name: &str| std::env::var(name).ok(), clock.zones());
-    let machine = MachineFacts { env: &env, zones: &zones, secrets: None };
+    let machine = MachineFacts { env: &env, zones: &zones, secrets: None, recipients: None };
     let file = ConfigFile::open(&home.config(), &home.workspace(), machine)
         .map_err(anyhow::Error::from)?;
     Ok(file.config().computers.get(name).cloned())

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rouse_core::Clock as _;
 use rouse_core::settings::SshAddress;
+use rouse_core::text::quote_word;
 use rouse_core::time::{parse_instant, parse_past_instant};
 use rouse_gateway::{Client, ClientError};
 use rouse_host::{Home, SystemClock};
@@ -17,7 +18,9 @@ use super::error::{CliError, join_sources};
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Import saves each job before the answer.
 const FILE_TIMEOUT: Duration = Duration::from_secs(300);
-/// The user may have to unlock the keyring. The services of channels then have 10 s.
+/// The engine waits for a change of a pairing, or asks the service of the channel. Either takes at most 30 s.
+const CHANNEL_TIMEOUT: Duration = Duration::from_secs(60);
+/// The user may have to unlock the keyring.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 /// The start of a server takes at most 300 s, and an update stops the old server first.
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
@@ -69,7 +72,8 @@ impl EngineConnection {
     pub(crate) fn require_this_computer(&self, what: &str) -> Result<(), CliError> {
         let Some(computer) = &self.computer else { return Ok(()) };
         Err(CliError::Refused(format!(
-            "{what} works only on the computer of the engine, without --on and ROUSE_ON. Run it there: ssh -t {computer}"
+            "{what} works only on the computer of the engine, without --on and ROUSE_ON. Run it there: ssh -t {computer} {}",
+            command_there(std::env::args().skip(1))
         )))
     }
 
@@ -95,19 +99,8 @@ impl EngineConnection {
 
     /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, CliError> {
-        let client = self.client()?;
-        let timeout = match method {
-            "cron.import" | "backup.create" => FILE_TIMEOUT,
-            "models.test" => MODEL_TIMEOUT,
-            "extensions.install" => INSTALL_TIMEOUT,
-            "skills.preview" | "skills.install" => SKILL_TIMEOUT,
-            "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
-            "channels.check" => KEYRING_TIMEOUT,
-            _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
-            _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
-            _ => CALL_TIMEOUT,
-        };
-        Ok(client.clone().with_response_timeout(timeout).call(method, params).await?)
+        let client = self.client()?.clone().with_response_timeout(call_timeout(method));
+        Ok(client.call(method, params).await?)
     }
 
     /// Calls a method and reads the answer as `T`.
@@ -144,6 +137,37 @@ impl EngineConnection {
     }
 }
 
+/// Time limit of a call of `method`.
+fn call_timeout(method: &str) -> Duration {
+    match method {
+        "cron.import" | "backup.create" => FILE_TIMEOUT,
+        "models.test" => MODEL_TIMEOUT,
+        "channels.pair" | "channels.pairing" | "channels.confirmPairing" | "channels.check" => {
+            CHANNEL_TIMEOUT
+        }
+        "extensions.install" => INSTALL_TIMEOUT,
+        "skills.preview" | "skills.install" => SKILL_TIMEOUT,
+        "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
+        _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,
+        _ if method.starts_with("secrets.") || method.starts_with("models.") => KEYRING_TIMEOUT,
+        _ => CALL_TIMEOUT,
+    }
+}
+
+/// The command of these arguments for the computer of `--on`, quoted for the shells of both computers.
+fn command_there(args: impl IntoIterator<Item = String>) -> String {
+    let mut args = args.into_iter();
+    let mut words = vec!["rouse".to_owned()];
+    while let Some(arg) = args.next() {
+        if arg == "--on" {
+            args.next();
+        } else if !arg.starts_with("--on=") {
+            words.push(quote_word(&quote_word(&arg)));
+        }
+    }
+    words.join(" ")
+}
+
 /// The problem when an engine owns `home` and its endpoint files are missing; none without an owner.
 pub(crate) fn endpoint_problem(home: &Home) -> Option<String> {
     if !home.is_owned() {
@@ -171,7 +195,24 @@ fn endpoint_reason(missing: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::endpoint_reason;
+    use rouse_host::PAIRING_WAIT;
+
+    use super::*;
+
+    #[test]
+    fn pairing_call_outlasts_the_wait_of_the_engine() {
+        assert!(call_timeout("channels.pairing") > PAIRING_WAIT);
+        assert_eq!(call_timeout("channels.list"), CALL_TIMEOUT);
+    }
+
+    #[test]
+    fn command_there_has_no_computer() {
+        let there = |line: &str| command_there(line.split(' ').map(str::to_owned));
+        assert_eq!(there("--on anna@box doctor"), "rouse doctor");
+        assert_eq!(there("--on=box --json logs"), "rouse --json logs");
+        let spaced = command_there(["mcp", "login", "my docs"].map(str::to_owned));
+        assert_eq!(spaced, r"rouse mcp login ''\''my docs'\'''");
+    }
 
     #[test]
     fn endpoint_reason_names_missing_files() {

@@ -24,7 +24,8 @@ pub(crate) async fn read_settings_or_file(
     match read_settings(engine).await {
         Err(CliError::Client(ClientError::NotRunning | ClientError::Unproven { .. })) => {
             let (env, zones) = (|name: &str| std::env::var(name).ok(), engine.clock.zones());
-            let machine = MachineFacts { env: &env, zones: &zones, secrets: None };
+            let machine =
+                MachineFacts { env: &env, zones: &zones, secrets: None, recipients: None };
             let (path, workspace) = (engine.home.config(), engine.home.workspace());
             let file = ConfigFile::open(&path, &workspace, machine).map_err(anyhow::Error::from)?;
             Ok(file.view(machine))

@@ -425,7 +425,7 @@ mod tests {
             (
                 "new",
                 None,
-                "new has no recipient. Set one with `rouse config set channels.new.to ADDRESS`",
+                "new has no recipient. Write one into `to` of `[channels.new]` in the settings file",
             ),
             (
                 "post",

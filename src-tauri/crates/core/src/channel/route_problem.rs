@@ -75,7 +75,7 @@ fn set_recipient(channel: &ChannelName, kind: ChannelKind) -> String {
         ChannelKind::Telegram => {
             format!("Pair your chat with `rouse channels pair {channel}`")
         }
-        _ => format!("Set one with `rouse config set channels.{channel}.to ADDRESS`"),
+        _ => format!("Write one into `to` of `[channels.{channel}]` in the settings file"),
     }
 }
 

@@ -61,7 +61,7 @@ pub struct ChannelSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "secret-name"))]
     pub token_secret: Option<String>,
-    /// The stored secret that signs a webhook (`whsec_…`).
+    /// The stored secret with the signing key of a webhook (`whsec_…`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "secret-name"))]
     pub signing_secret: Option<String>,

@@ -14,7 +14,7 @@ const MAX_CHARS: usize = 50_000;
 /// Maximum number of unanswered messages.
 const MAX_OPEN: usize = 20;
 const TOO_MANY_OPEN: &str = "20 messages are unanswered. Wait for an answer, or stop them.";
-const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings.";
+const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, add a provider under Settings, or run `rouse models add PROVIDER`.";
 
 pub(crate) async fn send(
     context: &Context,

@@ -139,8 +139,12 @@ impl BackupFolder {
 /// The settings file cannot be read.
 pub fn workspace_of(home: &Home) -> Result<PathBuf, ConfigError> {
     let zones = SystemClock::default().zones();
-    let machine =
-        MachineFacts { env: &|name| std::env::var(name).ok(), zones: &zones, secrets: None };
+    let machine = MachineFacts {
+        env: &|name| std::env::var(name).ok(),
+        zones: &zones,
+        secrets: None,
+        recipients: None,
+    };
     let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
     Ok(file.config().workspace.clone())
 }

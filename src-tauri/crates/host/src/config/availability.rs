@@ -1,4 +1,4 @@
-//! Availability of folders, providers, keys and programs that the settings name.
+//! Availability of folders, providers, keys, channels and programs that the settings name.
 //!
 //! Never refuses the file: a missing part may appear later, and Rouse starts without it. A change that names a missing part
 //! is refused, because the person who makes the change can correct it.
@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_agent::{HookCommand, SecretBook, is_known_provider_name};
+use rouse_core::channel::{DeliverTo, Recipient, RouteProblem};
 use rouse_core::json_fields::FieldError;
 use rouse_core::settings::ProviderSection;
 use rouse_core::text::nearest;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 use super::environment::{self, Environment};
 use super::values::{Config, MachineFacts};
+use crate::channels::directory;
 
 /// Sockets of the system bus (D-Bus Specification, "Well-known Message Bus Instances").
 const SYSTEM_BUS: [&str; 2] = ["/var/run/dbus/system_bus_socket", "/run/dbus/system_bus_socket"];
@@ -24,7 +26,7 @@ const SYSTEM_BUS: [&str; 2] = ["/var/run/dbus/system_bus_socket", "/run/dbus/sys
 /// Missing parts by key.
 pub(super) fn missing_parts(
     config: &Config,
-    MachineFacts { env, secrets, .. }: MachineFacts<'_>,
+    MachineFacts { env, secrets, recipients, .. }: MachineFacts<'_>,
 ) -> Vec<FieldError> {
     let mut found = Vec::new();
     found.extend(workspace_problem(config));
@@ -40,6 +42,7 @@ pub(super) fn missing_parts(
     }
     found.extend(search_problem(config, env, secrets));
     found.extend(keep_awake_problem(config, env));
+    found.extend(default_channel_problems(config, None, recipients));
     for (number, hook) in config.hooks.iter().enumerate() {
         let missing = missing_program(hook, env);
         found.extend(missing.map(|text| problem(&format!("hooks[{number}].command"), text)));
@@ -52,7 +55,7 @@ pub(super) fn missing_parts_of_change(
     change: &Value,
     before: &Config,
     config: &Config,
-    MachineFacts { env, secrets, .. }: MachineFacts<'_>,
+    MachineFacts { env, secrets, recipients, .. }: MachineFacts<'_>,
 ) -> Vec<FieldError> {
     let named = |pointer: &str| change.pointer(pointer).and_then(Value::as_str);
     let folder = named("/workspace").map(|path| environment::expand(path, env));
@@ -65,7 +68,43 @@ pub(super) fn missing_parts_of_change(
         let is_unchanged = before.providers.get(name).map(key_fields) == Some(key_fields(entry));
         if is_unchanged { None } else { key_problem(name, entry, secrets?) }
     });
-    folder.into_iter().chain(model).chain(keys).collect()
+    let channels = default_channel_problems(config, Some(before), recipients);
+    folder.into_iter().chain(model).chain(keys).chain(channels).collect()
+}
+
+/// Why default channels cannot get messages, without those that `before` has too. A channel without a recipient is no
+/// problem, because a chat is paired after the channel has become a default.
+fn default_channel_problems(
+    config: &Config,
+    before: Option<&Config>,
+    recipients: Option<&[Recipient]>,
+) -> Vec<FieldError> {
+    let Some(recipients) = recipients else { return Vec::new() };
+    let channels = directory(config, recipients, false);
+    let known: Vec<_> = before.into_iter().flat_map(default_targets).collect();
+    let is_new = |entry: &(&str, &String)| !known.contains(entry);
+    let cause = |target: &String| {
+        let (name, to) =
+            target.split_once(':').map_or((target.as_str(), None), |(name, to)| (name, Some(to)));
+        let cause = channels.resolve(name, to).err();
+        cause.filter(|cause| !matches!(cause, RouteProblem::NoRecipient { .. }))
+    };
+    let new = default_targets(config).into_iter().filter(is_new);
+    new.filter_map(|(key, target)| Some(problem(key, cause(target)?.to_string()))).collect()
+}
+
+/// The default channels of the settings, each with its key.
+fn default_targets(config: &Config) -> Vec<(&'static str, &String)> {
+    let DeliverTo { reports, failures, approvals } = &config.deliver_to;
+    let lists = [
+        ("deliverTo", reports),
+        ("deliverFailuresTo", failures),
+        ("deliverApprovalsTo", approvals),
+    ];
+    let entries = lists
+        .into_iter()
+        .flat_map(|(key, list)| list.iter().flatten().map(move |target| (key, target)));
+    entries.collect()
 }
 
 /// Why the stored secret of a provider is no key for its address.

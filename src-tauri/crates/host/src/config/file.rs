@@ -363,6 +363,7 @@ mod tests {
             env: &|_| None,
             zones: &Zones::built_in(chrono_tz::UTC),
             secrets: None,
+            recipients: None,
         })
     }
 

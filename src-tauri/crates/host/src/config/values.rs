@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use rouse_agent::{HookCommand, Price, SecretBook};
-use rouse_core::channel::{ChannelSection, DeliverTo};
+use rouse_core::channel::{ChannelSection, DeliverTo, Recipient};
 use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::settings::{
@@ -74,6 +74,8 @@ pub struct MachineFacts<'a> {
     pub zones: &'a Zones,
     /// The stored secrets; none when they cannot be read yet.
     pub secrets: Option<&'a SecretBook>,
+    /// The paired recipients of channels; none when they cannot be read yet.
+    pub recipients: Option<&'a [Recipient]>,
 }
 
 /// Reads the document of the file, overridden by environment variables.

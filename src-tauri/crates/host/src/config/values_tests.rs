@@ -15,7 +15,11 @@ fn config(document: Value, variables: &[(&str, &str)]) -> Result<Config, Vec<Fie
         found.map(|(_, value)| (*value).to_owned())
     };
     let zones = chrono_tz::UTC.into();
-    read(document, Path::new(DEFAULT), MachineFacts { env: &env, zones: &zones, secrets: None })
+    read(
+        document,
+        Path::new(DEFAULT),
+        MachineFacts { env: &env, zones: &zones, secrets: None, recipients: None },
+    )
 }
 
 /// The document, the variables, the workspace, and whether risky mode is on.

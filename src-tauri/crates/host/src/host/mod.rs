@@ -223,7 +223,7 @@ impl Components {
         let home = &options.home;
         let (env, zones) = (|name: &str| (options.env)(name), options.clock.zones());
         // No secret is loaded yet, so none is reported as missing.
-        let machine = MachineFacts { env: &env, zones: &zones, secrets: None };
+        let machine = MachineFacts { env: &env, zones: &zones, secrets: None, recipients: None };
         let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
         let (signals, events) = (CommitSignals::default(), EventBus::default());
         let finished_runs = Arc::new(FinishedRuns::default());

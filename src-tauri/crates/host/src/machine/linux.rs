@@ -183,8 +183,12 @@ mod tests {
             let path = folder.path().join("config.toml");
             std::fs::write(&path, text).expect("written");
             let workspace = folder.path().join("workspace");
-            let machine =
-                MachineFacts { env: &|_| None, zones: &chrono_tz::UTC.into(), secrets: None };
+            let machine = MachineFacts {
+                env: &|_| None,
+                zones: &chrono_tz::UTC.into(),
+                secrets: None,
+                recipients: None,
+            };
             ConfigFile::open(&path, &workspace, machine).expect("settings").config().clone()
         };
         let (on, off) = (config("[system]\nkeepAwake = true\n"), config(""));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_channels::{TelegramApi, TelegramError, pairing_link};
+use rouse_channels::{PollProblem, TelegramApi, TelegramError, pairing_link};
 use rouse_core::channel::{ChannelKind, ChannelName, MessageKind, Route};
 use rouse_core::delivery::NewDelivery;
 use rouse_core::time::QuietPolicy;
@@ -58,7 +58,7 @@ impl ChannelPort {
         }
         let (http, settings) = self.senders.telegram(name).await.map_err(conflict)?;
         let bot = TelegramApi::new(http, &settings).get_me().await;
-        let bot = bot.map_err(|error| conflict(bot_problem(&error)))?;
+        let bot = bot.map_err(|error| conflict(bot_problem(&error, &settings.token_secret)))?;
         let code = random_code();
         let link = pairing_link(&bot.username, &code).ok_or_else(|| {
             conflict(
@@ -156,11 +156,11 @@ impl ChannelAccess for ChannelPort {
     }
 }
 
-fn bot_problem(error: &TelegramError) -> String {
+/// Why the bot does not answer. `secret` is the name of the stored secret with the token.
+fn bot_problem(error: &TelegramError, secret: &str) -> String {
     match error {
         TelegramError::Rejected(rejection) if rejection.is_bad_token() => {
-            "Telegram does not know the token of the bot. Get a token from BotFather and store it."
-                .to_owned()
+            PollProblem::BadToken { secret: secret.to_owned() }.to_string()
         }
         error => error.to_string(),
     }

@@ -32,6 +32,7 @@ use crate::config::Config;
 
 pub(crate) use channel_port::ChannelPort;
 pub(crate) use directory::DirectoryKeeper;
+pub use pairing::PAIRING_WAIT;
 pub(crate) use status::ReceiverStatus;
 
 /// The parts of the receiver.

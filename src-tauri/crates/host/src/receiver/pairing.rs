@@ -17,8 +17,8 @@ use tokio::sync::watch;
 /// The lifetime of a link.
 const LINK_LIFETIME_MS: i64 = 10 * 60_000;
 
-/// The longest wait for a change of a pairing.
-const MAX_WAIT: Duration = Duration::from_secs(25);
+/// The longest wait for a change of a pairing. A client waits longer for the answer.
+pub const PAIRING_WAIT: Duration = Duration::from_secs(25);
 
 /// The newest pairing of each channel.
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl Pairings {
             }
         };
         // A wait that is too long ends with the unchanged state.
-        drop(tokio::time::timeout(MAX_WAIT, changed).await);
+        drop(tokio::time::timeout(PAIRING_WAIT, changed).await);
         self.view(name, clock.now())
     }
 

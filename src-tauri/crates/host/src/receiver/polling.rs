@@ -82,7 +82,7 @@ impl PollFailures {
             PollFailure::Poll(PollProblem::Later { after, .. }) => {
                 usual.max(after.unwrap_or_default())
             }
-            PollFailure::Settings(_) | PollFailure::Poll(PollProblem::BadToken) => {
+            PollFailure::Settings(_) | PollFailure::Poll(PollProblem::BadToken { .. }) => {
                 PAUSES[PAUSES.len() - 1]
             }
             PollFailure::Poll(_) | PollFailure::Silent | PollFailure::Store(_) => usual,

@@ -70,7 +70,7 @@ pub(super) fn verify_message(
     match verify_signature(key, id, timestamp, body, signatures, *received_at) {
         Ok(()) if stored.is_some() => Ok(()),
         Ok(()) | Err(SignatureProblem::Mismatch) => Err(SignatureError::Mismatch),
-        Err(problem @ SignatureProblem::Secret) => {
+        Err(problem @ SignatureProblem::Key) => {
             Err(SignatureError::KeyUnavailable(problem.to_string()))
         }
         Err(problem) => Err(SignatureError::Header(problem.to_string())),

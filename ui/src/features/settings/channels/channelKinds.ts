@@ -110,7 +110,7 @@ export const kindSetups: Record<ChannelKind, KindSetup> = {
       {
         key: "signingSecret",
         secret: "key",
-        label: "Signing secret",
+        label: "Signing key",
         help: "whsec_ and the base64 of 24 to 64 random bytes. Never shown again.",
       },
     ],

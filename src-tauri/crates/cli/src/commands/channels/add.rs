@@ -3,12 +3,11 @@
 //! Flags replace the prompts at a terminal. Without the settings, no secret of the channel stays.
 
 use rouse_core::channel::ChannelKind;
-use rouse_core::text::quote_word;
 use rouse_gateway::wire::{ChannelsListResult, SecretView};
 use serde_json::{Map, Value, json};
 
 use super::apprise_line::{print_notes, read_line_channel};
-use super::default_channels::lists_with;
+use super::default_channels::{lists_with, print_default_commands};
 use super::delivery_test::test_channel;
 use super::flags::Args;
 use super::kind_setup::{check_flags, section_of_flags};
@@ -17,7 +16,6 @@ use super::new_channel::NewChannel;
 use super::pairing::pair;
 use super::secret_storage::{print_storage, read_secrets, remove_stored, store_secrets};
 use crate::commands::extensions::{ask_line, is_interactive};
-use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::keyboard::is_not_declined;
@@ -102,8 +100,7 @@ async fn add_to_defaults(
         is_default || (is_interactive(engine) && is_not_declined(&ask_line(prompt).await?));
     if !is_wanted {
         if !engine.json {
-            anstream::println!("To send messages there too:");
-            default_commands(&patch).iter().for_each(|line| anstream::println!("  {line}"));
+            print_default_commands(&patch);
         }
         return Ok(Map::new());
     }
@@ -112,16 +109,6 @@ async fn add_to_defaults(
         anstream::println!("Messages go there too. All default channels: rouse channels");
     }
     Ok(patch)
-}
-
-/// The commands that make the change of the default channels.
-fn default_commands(patch: &Map<String, Value>) -> Vec<String> {
-    let command = |(key, targets): (&String, &Value)| {
-        let targets: Vec<&str> =
-            targets.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        format!("rouse config set {key} {}", escape(&quote_word(&targets.join(","))))
-    };
-    patch.iter().map(command).collect()
 }
 
 /// Sends a test message to the first recipient, or pairs a chat, if the person agrees.
@@ -149,13 +136,6 @@ mod tests {
 
     use super::*;
     use crate::commands::channels::new_channel::LineNotes;
-
-    #[test]
-    fn default_command_has_the_whole_list() {
-        let patch = json!({ "deliverTo": ["notification", "phone"] });
-        let patch = patch.as_object().expect("an object");
-        assert_eq!(default_commands(patch), ["rouse config set deliverTo notification,phone"]);
-    }
 
     #[test]
     fn json_answer_has_the_key_and_topics_of_a_line() {

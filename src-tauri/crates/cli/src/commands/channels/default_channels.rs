@@ -3,8 +3,11 @@
 //! Owns the lists of reports, failures and approvals as they are written. Pitfall: writing a list on an engine without a
 //! desktop; without a list, such an engine uses every channel.
 
+use rouse_core::text::quote_word;
 use rouse_gateway::wire::{ChannelsListResult, WrittenDefaults};
 use serde_json::{Map, Value, json};
+
+use crate::render::text::escape;
 
 /// The setting with the channels of reports, which are also the default of the other settings.
 const REPORTS: &str = "deliverTo";
@@ -37,6 +40,23 @@ pub(super) fn lists_with(list: &ChannelsListResult, added: &[String]) -> Map<Str
         }
     }
     patch
+}
+
+/// Prints the commands that make a change of the default channels; nothing without a change.
+pub(super) fn print_default_commands(patch: &Map<String, Value>) {
+    if !patch.is_empty() {
+        anstream::println!("To send messages there too:");
+        default_commands(patch).iter().for_each(|line| anstream::println!("  {line}"));
+    }
+}
+
+fn default_commands(patch: &Map<String, Value>) -> Vec<String> {
+    let command = |(key, targets): (&String, &Value)| {
+        let targets: Vec<&str> =
+            targets.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        format!("rouse config set {key} {}", escape(&quote_word(&targets.join(","))))
+    };
+    patch.iter().map(command).collect()
 }
 
 /// The change of the settings that takes the targets with `is_removed` out; empty without a change.
@@ -102,6 +122,12 @@ mod tests {
         let chats = ["phone:7", "phone:-8"].map(str::to_owned);
         let added = Value::Object(lists_with(&list(written, false), &chats));
         assert_eq!(added, json!({ "deliverTo": ["phone:7", "phone:-8"] }));
+    }
+
+    #[test]
+    fn default_command_has_the_whole_list() {
+        let patch = lists_with(&list(WrittenDefaults::default(), false), &["phone".to_owned()]);
+        assert_eq!(default_commands(&patch), ["rouse config set deliverTo notification,phone"]);
     }
 
     #[test]

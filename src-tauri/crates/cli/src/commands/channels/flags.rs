@@ -6,7 +6,7 @@ use crate::commands::cron::choice;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  rouse channels add phone --kind telegram --to 123456789
+  rouse channels add phone --kind telegram
   rouse channels add mail --kind email --server smtp.example.org:465 --user anna \\
       --from rouse@example.org --to anna@example.org
   rouse channels add push --kind ntfy --url https://ntfy.sh

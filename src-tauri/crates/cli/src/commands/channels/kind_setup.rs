@@ -38,6 +38,11 @@ impl ChannelSecret {
     pub(super) fn is_address(&self) -> bool {
         self.key == ADDRESS.key
     }
+
+    /// Whether the secret signs the messages of the channel.
+    pub(super) fn is_signing_key(&self) -> bool {
+        self.key == SIGNING_KEY.key
+    }
 }
 
 const ADDRESS: ChannelSecret =
@@ -53,7 +58,7 @@ const SERVER_TOKEN: ChannelSecret = ChannelSecret {
 const TOPIC: ChannelSecret = ChannelSecret::needed("topicSecret", "topic", "topic of ntfy");
 const PASSWORD: ChannelSecret =
     ChannelSecret::needed("passwordSecret", "password", "password of the mail account");
-/// The secret that signs the messages of a webhook.
+/// The signing key of a webhook.
 pub(super) const SIGNING_KEY: ChannelSecret =
     ChannelSecret::needed("signingSecret", "key", "signing key of the webhook (whsec_…)");
 

@@ -15,7 +15,7 @@ mod pairing;
 mod removal;
 
 use clap::Subcommand;
-use rouse_gateway::wire::{ChannelView, ChannelsListResult};
+use rouse_gateway::wire::{ChannelView, ChannelsListResult, SystemStatus};
 use serde_json::json;
 
 use crate::render::channel::print_channels;
@@ -66,10 +66,11 @@ pub(crate) enum Command {
 pub(crate) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
     match command {
         Command::List => {
-            let print = |engine: &EngineConnection, list: ChannelsListResult| {
-                print_channels(engine, &list);
-            };
-            engine.show("channels.list", json!({}), print).await
+            let answer = engine.call("channels.list", json!({})).await?;
+            let status: SystemStatus = engine.fetch("system.status", json!({})).await?;
+            engine.print_answer(answer, |engine, list: ChannelsListResult| {
+                print_channels(engine, &list, &status.notifications);
+            })
         }
         Command::Add(args) => add::add_channel(*args, engine).await,
         Command::Test { name, to } => {

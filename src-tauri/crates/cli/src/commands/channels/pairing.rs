@@ -4,10 +4,14 @@
 //! Pitfall: pairing without the question; somebody else may have seen the link.
 
 use rouse_gateway::wire::{
-    ChangeResult, ChannelPairingResult, ChannelUnpairParams, PairingState, PairingView,
+    ChangeResult, ChannelPairingResult, ChannelUnpairParams, ChannelsListResult, PairingState,
+    PairingView,
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
+use super::default_channels::{lists_with, lists_without, print_default_commands};
+use super::removal::{is_target_of, names_of};
+use super::{find_channel, list_channels};
 use crate::commands::extensions::{ask_line, is_interactive};
 use crate::render::text::escape;
 use crate::render::time::local_time;
@@ -36,7 +40,19 @@ pub(super) async fn pair(name: &str, engine: &EngineConnection) -> Result<(), Cl
     let params = json!({ "name": name, "accept": is_confirmed(&answer) });
     let ended: PairingView = engine.fetch("channels.confirmPairing", params).await?;
     anstream::println!("{}", end_text(name, &ended));
+    if ended.state == PairingState::Paired {
+        print_default_commands(&missing_defaults(&list_channels(engine).await?, name)?);
+    }
     Ok(())
+}
+
+/// The change of the default channels after which all messages go to the channel too.
+fn missing_defaults(list: &ChannelsListResult, name: &str) -> Result<Map<String, Value>, CliError> {
+    let names = names_of(list, find_channel(list, name)?);
+    let present = lists_without(list, |target| is_target_of(target, &names));
+    let mut missing = lists_with(list, &[name.to_owned()]);
+    missing.retain(|key, _| !present.contains_key(key));
+    Ok(missing)
 }
 
 /// The pairing after its next change of state.
@@ -58,9 +74,7 @@ async fn wait_for_change(
 fn end_text(name: &str, pairing: &PairingView) -> String {
     let person = escape(pairing.person.as_deref().unwrap_or_default());
     match pairing.state {
-        PairingState::Paired => format!(
-            "Paired with {person}. To send messages there by default: rouse config set deliverTo notification,{name}"
-        ),
+        PairingState::Paired => format!("Paired with {person}."),
         PairingState::Refused => "Nothing was paired. The link no longer works.".to_owned(),
         PairingState::Expired => {
             format!("Nobody opened the link in time. Again: rouse channels pair {name}")
@@ -94,4 +108,36 @@ pub(super) async fn unpair(
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_channel_gets_no_hint() {
+        let phone = json!({
+            "name": "phone", "kind": "telegram", "label": "Telegram", "details": "full",
+            "recipients": [], "problem": null, "receiving": null, "newestFailure": null,
+            "lastDeliveredAtMs": null,
+        });
+        let missing = |deliver_to: Value, is_headless: bool| {
+            let routes = json!({ "reports": [], "failures": [], "approvals": [] });
+            let written = json!({
+                "deliverTo": deliver_to, "deliverFailuresTo": null, "deliverApprovalsTo": null,
+            });
+            let list = serde_json::from_value(json!({
+                "channels": [phone.clone()], "deliverTo": routes, "written": written,
+                "last": "notification", "isHeadless": is_headless,
+            }));
+            Value::Object(missing_defaults(&list.expect("a list"), "phone").expect("a channel"))
+        };
+        for present in ["phone", "phone:7", "telegram"] {
+            assert_eq!(missing(json!(["notification", present]), false), json!({}), "{present}");
+        }
+        assert_eq!(missing(Value::Null, true), json!({}));
+        let added = json!({ "deliverTo": ["notification", "phone"] });
+        assert_eq!(missing(Value::Null, false), added);
+        assert_eq!(missing(json!(["notification"]), true), added);
+    }
 }

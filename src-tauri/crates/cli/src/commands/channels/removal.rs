@@ -124,7 +124,7 @@ async fn find_uses(
 }
 
 /// The names of a channel in jobs and settings: its own, and the kind if no other channel has it.
-fn names_of<'c>(list: &ChannelsListResult, channel: &'c ChannelView) -> Vec<&'c str> {
+pub(super) fn names_of<'c>(list: &ChannelsListResult, channel: &'c ChannelView) -> Vec<&'c str> {
     let kind = channel.kind;
     let is_other = |other: &ChannelView| {
         other.name != channel.name && (other.kind == kind || other.name == kind.name())
@@ -135,7 +135,7 @@ fn names_of<'c>(list: &ChannelsListResult, channel: &'c ChannelView) -> Vec<&'c 
 }
 
 /// Whether `NAME` or `NAME:RECIPIENT` has one of the names.
-fn is_target_of(target: &str, names: &[&str]) -> bool {
+pub(super) fn is_target_of(target: &str, names: &[&str]) -> bool {
     let name = target.split_once(':').map_or(target, |(name, _)| name);
     names.contains(&name)
 }

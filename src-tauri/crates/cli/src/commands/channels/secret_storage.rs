@@ -6,6 +6,7 @@ use std::io::{IsTerminal as _, stdin};
 
 use rouse_core::channel::ChannelSection;
 use rouse_gateway::wire::{SecretRemoved, SecretStorage, SecretView};
+use rouse_host::is_signing_key;
 use serde_json::json;
 
 use super::kind_setup::{ChannelSecret, secrets_of};
@@ -14,6 +15,9 @@ use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::keyboard::{read_piped_secrets, read_secret};
+
+const INVALID_SIGNING_KEY: &str = "the signing key of the webhook must be whsec_ and the base64 of 24 to 64 random \
+    bytes, such as the output of: echo \"whsec_$(openssl rand -base64 32)\"";
 
 /// Reads the secrets of a channel without echo, or one per line from a pipe.
 pub(super) fn read_secrets(
@@ -64,7 +68,10 @@ pub(super) fn check_value(
     }
     let is_web_address = value.starts_with("https://") || value.starts_with("http://");
     if secret.is_address() && !is_web_address {
-        return Err(CliError::input(format!("the {} begins with https://", secret.label)));
+        return Err(CliError::input(format!("the {} must begin with https://", secret.label)));
+    }
+    if secret.is_signing_key() && !is_signing_key(&value) {
+        return Err(CliError::input(INVALID_SIGNING_KEY));
     }
     Ok(Some(TypedSecret { secret, value }))
 }
@@ -155,7 +162,13 @@ mod tests {
         };
         assert!(matches!(of("slack", "https://hooks.example.org/T1"), Ok(true)));
         let refused = of("slack", "hooks.example.org/canary").expect_err("refused").lines();
-        assert_eq!(refused, ["the address of the webhook begins with https://"]);
+        assert_eq!(refused, ["the address of the webhook must begin with https://"]);
+        let key = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+        assert!(matches!(of("webhook --url https://example.org", key), Ok(true)));
+        let refused = of("webhook --url https://example.org", "canary").expect_err("refused");
+        let refused = refused.lines().join("\n");
+        assert!(refused.starts_with("the signing key of the webhook must be whsec_"), "{refused}");
+        assert!(!refused.contains("canary"), "{refused}");
         assert!(of("telegram --to 7", "").is_err());
         assert!(matches!(of("ntfy --url https://ntfy.example.org", ""), Ok(false)));
     }

@@ -55,7 +55,7 @@ impl RegistryFixture {
 fn client(registries: RegistriesSection, folder: &Path) -> RegistryClient {
     let path = PathBuf::from("/nonexistent/config.toml");
     let zones = Zones::built_in(chrono_tz::UTC);
-    let machine = MachineFacts { env: &|_| None, zones: &zones, secrets: None };
+    let machine = MachineFacts { env: &|_| None, zones: &zones, secrets: None, recipients: None };
     let defaults = ConfigFile::open(&path, Path::new("/workspace"), machine).expect("defaults");
     let config = Config { registries, ..defaults.config().clone() };
     let (_, settings) = watch::channel(config);
