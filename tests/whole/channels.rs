@@ -9,6 +9,8 @@ use rouse_testkit::fake_model::{FakeModel, Reply};
 use rouse_tests::{DAY, EngineBuilder, MINUTE, TestEngine, echo_job};
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use super::hooks::write_hooks;
 use super::secret_redaction::files_with_value;
 
 /// The topic, which is the password of the channel.
@@ -125,7 +127,7 @@ async fn busy_service_is_tried_again_without_a_mark() {
     let server = FakeModel::replying([
         busy(429).header("retry-after", "120"),
         busy(503),
-        busy(500),
+        busy(503),
         accepted(),
     ]);
     let engine = engine_with_phone(folder.path(), &server).await;
@@ -144,6 +146,47 @@ async fn busy_service_is_tried_again_without_a_mark() {
     engine.host.stop().await;
 }
 
+/// A hook rewrites the text, and the channel gets headlines only.
+#[cfg(unix)]
+#[tokio::test]
+async fn rewritten_message_keeps_to_the_headline() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script =
+        r#"cat >/dev/null; echo '{"decision":"rewrite","body":"All is well. The code is 4711."}'"#;
+    write_hooks(folder.path(), &[("before_delivery", script)]);
+    let server = FakeModel::replying([accepted()]);
+    let engine = engine_with_phone(folder.path(), &server).await;
+    let headline = json!({ "channels": { "phone": { "details": "headline" } } });
+    engine.call("config.patch", json!({ "patch": headline })).await;
+    let run = report(&engine).await;
+    delivery_in(&engine, &run, 0, "delivered").await;
+    assert_eq!(texts(&server), ["All is well."]);
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn server_error_marks_the_next_attempt() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::replying([Reply::json(502, "{}"), accepted()]);
+    let engine = engine_with_phone(folder.path(), &server).await;
+    let run = report(&engine).await;
+    delivery_in(&engine, &run, 0, "unknown").await;
+    engine.clock.advance(MINUTE);
+    delivery_in(&engine, &run, 0, "delivered").await;
+    let texts = texts(&server);
+    assert!(texts[0] == "hello" && texts[1].starts_with(REPEAT), "{texts:?}");
+    engine.host.stop().await;
+}
+
+/// Waits until the delivery of a run has had this number of attempts. Returns it.
+async fn delivery_after(engine: &TestEngine, run: &Value, attempts: u64) -> Value {
+    let waiting = engine.wait_until(async |engine| {
+        let delivery = engine.run_detail(run).await["deliveries"][0].clone();
+        (delivery["attempts"] == attempts && delivery["state"] != "sending").then_some(delivery)
+    });
+    waiting.await
+}
+
 #[tokio::test]
 async fn unreachable_service_is_given_up_after_a_day() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -151,15 +194,35 @@ async fn unreachable_service_is_given_up_after_a_day() {
     let engine = engine_with_phone(folder.path(), &server).await;
     drop(server);
     let run = report(&engine).await;
-    let waiting = engine.wait_until(async |engine| {
-        let delivery = engine.run_detail(&run).await["deliveries"][0].clone();
-        (delivery["attempts"] == 1 && delivery["state"] == "pending").then_some(())
-    });
-    waiting.await;
-    engine.clock.advance(DAY);
-    let failed = delivery_in(&engine, &run, 0, "failed").await;
+    let mut attempts = 1;
+    let failed = loop {
+        let delivery = delivery_after(&engine, &run, attempts).await;
+        if delivery["state"] == "failed" {
+            break delivery;
+        }
+        engine.clock.advance(15 * MINUTE);
+        attempts += 1;
+    };
+    assert_eq!(attempts, 97, "four attempts an hour for a day");
     assert!(failed["reason"].as_str().expect("a reason").starts_with("Given up after a day. "));
     assert!(engine.notifier.shown.next().await.body.starts_with("hello (phone did not"));
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn weekend_asleep_gives_no_message_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::replying([]);
+    let engine = engine_with_phone(folder.path(), &server).await;
+    drop(server);
+    let run = report(&engine).await;
+    delivery_after(&engine, &run, 1).await;
+    engine.clock.advance(3 * DAY);
+    for attempts in [2, 3] {
+        let delivery = delivery_after(&engine, &run, attempts).await;
+        assert_eq!(delivery["state"], "pending", "the network may be slow after the sleep");
+        engine.clock.advance(15 * MINUTE);
+    }
     engine.host.stop().await;
 }
 

@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
+use rouse_testkit::fake_model::FakeModel;
 use rouse_testkit::fake_telegram::{FakeTelegram, FakeTelegramMessage, TelegramFailure};
 use rouse_testkit::scripted_model::{Scripted, calls, says};
-use rouse_tests::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job};
+use rouse_tests::{EngineBuilder, HOUR, MINUTE, TestEngine, agent_job, echo_job};
 use serde_json::{Value, json};
 
 use super::secret_redaction::files_with_value;
@@ -298,6 +299,60 @@ async fn unpaired_chat_is_no_longer_heard() {
     assert_eq!(bot.press_answers(), []);
     let pending = engine.call("approvals.list", json!({})).await;
     assert_eq!(pending["approvals"].as_array().map(Vec::len), Some(1));
+    engine.host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unpaired_chat_gets_no_message() {
+    let (folder, bot) = (tempfile::tempdir().expect("a folder"), FakeTelegram::start(TOKEN));
+    let engine = engine_with_anna(folder.path(), &bot, Vec::new()).await;
+    let named = json!({ "patch": { "deliverTo": ["phone:7"] } });
+    engine.call("config.patch", named).await;
+    engine.call("channels.unpair", json!({ "name": "phone" })).await;
+    let id = engine.add_job(echo_job(&json!({ "kind": "manual" }))).await;
+    engine.start_run(&id).await;
+    let shown = engine.notifier.shown.next().await;
+    let reason = "`7` is no recipient of phone; no recipient is paired or written down";
+    assert!(shown.body.contains(reason), "{}", shown.body);
+    assert_eq!(bot.messages().len(), 1, "the welcome only");
+    engine.host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_refused_request_falls_back() {
+    let (folder, bot) = (tempfile::tempdir().expect("a folder"), FakeTelegram::start(TOKEN));
+    let write = |path: &str| json!({ "path": path, "content": "x" });
+    let both = calls([("c1", "write_file", write("a.txt")), ("c2", "write_file", write("b.txt"))]);
+    let engine = engine_with_anna(folder.path(), &bot, vec![both]).await;
+    bot.block(ANNA);
+    let id = engine.add_job(agent_job("Write")).await;
+    engine.start_run(&id).await;
+    for file in ["a.txt", "b.txt"] {
+        let body = engine.notifier.shown.next().await.body;
+        assert!(body.contains(file) && body.contains("blocked the bot"), "{body}");
+    }
+    engine.host.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answer_in_a_chat_falls_back_to_no_other_channel() {
+    let (folder, bot) = (tempfile::tempdir().expect("a folder"), FakeTelegram::start(TOKEN));
+    let team = FakeModel::replying([]);
+    let engine = engine_with_anna(folder.path(), &bot, vec![says("Your salary is 4,200.")]).await;
+    let secret = json!({ "name": "topic", "value": "sunflower-topic", "hosts": [team.url()] });
+    engine.call("secrets.set", secret).await;
+    let ntfy = json!({ "kind": "ntfy", "url": team.url(), "topicSecret": "topic" });
+    let patch = json!({ "channels": { "team": ntfy }, "deliverTo": ["phone", "team"] });
+    engine.call("config.patch", json!({ "patch": patch })).await;
+    bot.block(ANNA);
+    let from = json!({ "id": ANNA, "is_bot": false, "first_name": "Anna" });
+    let chat = json!({ "id": ANNA, "type": "private" });
+    let text = "What do I earn?";
+    let message = json!({ "message_id": 9, "date": 1, "text": text, "from": from, "chat": chat });
+    bot.queue_update(json!({ "message": message }));
+    let shown = engine.notifier.shown.next().await;
+    assert!(shown.body.starts_with("Your salary is 4,200."), "{}", shown.body);
+    assert_eq!(team.requests().len(), 0);
     engine.host.stop().await;
 }
 

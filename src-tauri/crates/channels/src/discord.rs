@@ -57,7 +57,7 @@ impl DiscordChannel {
         });
         let request = post_json(&format!("{url}{separator}wait=true"), &body);
         match exchange_secret_url(&*self.http, request, SERVICE).await {
-            Ok(answer) => outcome(&answer, &self.settings.url_secret),
+            Ok(answer) => confirmed(SERVICE, outcome(&answer, &self.settings.url_secret)),
             Err(outcome) => outcome,
         }
     }
@@ -95,7 +95,9 @@ impl Channel for DiscordChannel {
 /// The class of an answer. `secret` is the name of the stored secret with the address.
 fn outcome(answer: &Answer, secret: &str) -> SendOutcome {
     match (answer.status, answer.outcome(SERVICE)) {
-        (_, SendOutcome::Accepted { .. }) => confirmed(SERVICE, answer.json()["id"].as_str()),
+        (_, SendOutcome::Accepted { .. }) => {
+            SendOutcome::Accepted { message_id: answer.json()["id"].as_str().map(str::to_owned) }
+        }
         (429, SendOutcome::Later { reason, after }) => {
             let pause = answer.json()["retry_after"].as_f64().and_then(pause_of);
             SendOutcome::Later { reason, after: pause.or(after) }
@@ -237,7 +239,7 @@ mod tests {
     async fn failed_check_has_a_cause_and_no_secret() {
         let replies = [
             (FakeReply::answer(404, "CANARY"), "does not know the webhook any more (404)"),
-            (FakeReply::answer(502, "CANARY"), "asks for a later attempt (502)"),
+            (FakeReply::answer(502, "CANARY"), "reports an error of its own (502)"),
             (FakeReply::Unreached, "Discord could not be reached. Check the network connection."),
         ];
         assert_check_errors("CANARY", discord, replies).await;

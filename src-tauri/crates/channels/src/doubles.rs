@@ -210,7 +210,9 @@ pub(crate) async fn assert_failures_hide<C: Channel>(
         (echo(410), "broken"),
         (echo(413), "refused"),
         (echo(429), "later"),
-        (echo(500), "later"),
+        (echo(500), "server error"),
+        (echo(502), "server error"),
+        (echo(504), "server error"),
         (echo(503), "later"),
     ] {
         let http = FakeExchange::new([reply]);

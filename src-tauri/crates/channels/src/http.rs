@@ -77,14 +77,14 @@ impl Answer {
     }
 }
 
-/// The class of a success by the service's id of the message. A page of another program, such as the sign-in of a network,
-/// has none.
-pub(crate) fn confirmed(service: &str, message_id: Option<&str>) -> SendOutcome {
-    match message_id {
-        Some(id) => SendOutcome::Accepted { message_id: Some(id.to_owned()) },
-        None => SendOutcome::Unknown {
+/// The outcome of a message to a service that gives each message an id. A success without an id is not from the service,
+/// but for example the sign-in page of a network.
+pub(crate) fn confirmed(service: &str, outcome: SendOutcome) -> SendOutcome {
+    match outcome {
+        SendOutcome::Accepted { message_id: None } => SendOutcome::Unknown {
             reason: format!("{service} did not confirm the message: its answer has no id."),
         },
+        other => other,
     }
 }
 

@@ -54,7 +54,7 @@ impl NtfyChannel {
         });
         // JSON is accepted at the root of the server only.
         match self.exchange(post_json(&self.url_of("/"), &body)).await {
-            Ok(answer) => outcome(&answer),
+            Ok(answer) => confirmed(SERVICE, outcome(&answer)),
             Err(outcome) => outcome,
         }
     }
@@ -127,7 +127,9 @@ fn sequence_id(message: &ChannelMessage, index: usize) -> String {
 fn outcome(answer: &Answer) -> SendOutcome {
     let status = answer.status;
     match (status, answer.json()["code"].as_i64()) {
-        (200..=299, _) => confirmed(SERVICE, answer.json()["id"].as_str()),
+        (200..=299, _) => {
+            SendOutcome::Accepted { message_id: answer.json()["id"].as_str().map(str::to_owned) }
+        }
         // The codes of an invalid and of a reserved topic.
         (_, Some(40_009 | 40_010)) => SendOutcome::Broken {
             reason:
@@ -186,7 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn failure_has_a_high_priority_and_no_token() {
-        let http = FakeExchange::new([FakeReply::answer(200, "{}")]);
+        let http = FakeExchange::new([FakeReply::answer(200, r#"{"id":"m1"}"#)]);
         let settings = NtfySettings {
             url: "http://127.0.0.1:2586/".to_owned(),
             topic: "topic".to_owned(),

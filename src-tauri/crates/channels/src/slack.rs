@@ -188,7 +188,7 @@ mod tests {
             (403, "action_prohibited", "broken"),
             (404, "no_service", "broken"),
             (410, "channel_is_archived", "broken"),
-            (500, "rollup_error", "later"),
+            (500, "rollup_error", "server error"),
         ] {
             let http = FakeExchange::new([FakeReply::answer(status, word)]);
             let outcome = send_first(&slack(http), &sample_message("x")).await;

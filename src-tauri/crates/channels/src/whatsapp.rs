@@ -95,7 +95,7 @@ impl WhatsappChannel {
         if code_of(&answer) == Some(WINDOW_CLOSED) {
             return self.send_template(message, to, part, index).await;
         }
-        outcome(&answer)
+        confirmed(SERVICE, outcome(&answer))
     }
 
     /// Sends the part as the approved template.
@@ -125,7 +125,7 @@ impl WhatsappChannel {
             Ok(answer) => answer,
             Err(outcome) => return outcome,
         };
-        let outcome = outcome(&answer);
+        let outcome = confirmed(SERVICE, outcome(&answer));
         if let SendOutcome::Accepted { message_id } = &outcome
             && index == 0
         {
@@ -219,7 +219,8 @@ const fn is_missing_permission(code: i64) -> bool {
 
 fn outcome(answer: &Answer) -> SendOutcome {
     if (200..300).contains(&answer.status) {
-        return confirmed(SERVICE, answer.json()["messages"][0]["id"].as_str());
+        let message_id = answer.json()["messages"][0]["id"].as_str().map(str::to_owned);
+        return SendOutcome::Accepted { message_id };
     }
     match code_of(answer) {
         Some(code) => outcome_of_code(code, answer),
@@ -387,7 +388,8 @@ mod tests {
             (400, 131_026, "refused"),
             (404, 132_001, "refused"),
             (400, 100, "refused"),
-            (500, 999, "later"),
+            (500, 999, "server error"),
+            (503, 999, "later"),
         ] {
             let http = FakeExchange::new([error(status, code)]);
             let outcome = send_first(&whatsapp(http), &message("x")).await;

@@ -6,6 +6,7 @@
 
 mod compose;
 mod html;
+mod limited_stream;
 mod smtp;
 
 use lettre::Address;

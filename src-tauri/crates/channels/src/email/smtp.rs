@@ -15,7 +15,10 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::ClientId;
 use rouse_core::channel::{EmailSecurity, SendOutcome};
 
+use tokio::net::TcpStream;
+
 use super::compose::Email;
+use super::limited_stream::LimitedStream;
 
 /// Time limit of a conversation. With [`QUIT_TIMEOUT`] a delivery lasts 60 seconds at most.
 const SMTP_TIMEOUT: Duration = Duration::from_secs(55);
@@ -84,15 +87,19 @@ impl MailServer<'_> {
         login: Option<MailLogin<'_>>,
     ) -> Result<AsyncSmtpConnection, SendOutcome> {
         let hello = ClientId::default();
-        let tls = match self.security {
-            EmailSecurity::Tls => Some(self.tls_parameters()?),
-            EmailSecurity::Starttls | EmailSecurity::None => None,
+        let connected = match self.security {
+            EmailSecurity::Tls => {
+                let address = (self.host.clone(), self.port);
+                let tls = Some(self.tls_parameters()?);
+                let timeout = Some(CONNECT_TIMEOUT);
+                AsyncSmtpConnection::connect_tokio1(address, timeout, &hello, tls, None).await
+            }
+            EmailSecurity::Starttls | EmailSecurity::None => {
+                let stream = Box::new(self.connect_in_plain().await?);
+                AsyncSmtpConnection::connect_with_transport(stream, &hello).await
+            }
         };
-        let address = (self.host.clone(), self.port);
-        let mut connection =
-            AsyncSmtpConnection::connect_tokio1(address, Some(CONNECT_TIMEOUT), &hello, tls, None)
-                .await
-                .map_err(|error| connection_failure(&error))?;
+        let mut connection = connected.map_err(|error| connection_failure(&error))?;
         if self.security == EmailSecurity::Starttls {
             if !connection.can_starttls() {
                 return Err(broken(
@@ -108,6 +115,15 @@ impl MailServer<'_> {
             answer.map_err(|error| login_failure(&error))?;
         }
         Ok(connection)
+    }
+
+    /// A connection without encryption.
+    async fn connect_in_plain(&self) -> Result<LimitedStream, SendOutcome> {
+        let connecting = TcpStream::connect((self.host.as_str(), self.port));
+        match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
+            Ok(Ok(stream)) => Ok(LimitedStream::new(stream)),
+            Ok(Err(_)) | Err(_) => Err(no_connection()),
+        }
     }
 
     fn tls_parameters(&self) -> Result<TlsParameters, SendOutcome> {
@@ -169,6 +185,10 @@ fn connection_failure(error: &Error) -> SendOutcome {
              let this computer trust the server's certificate authority.",
         );
     }
+    no_connection()
+}
+
+fn no_connection() -> SendOutcome {
     later("No connection to the mail server. Check the network, `server` and `security`.")
 }
 

@@ -334,8 +334,10 @@ mod tests {
         let outcome_there = channel.send(&message, &channel.render(&message), 0).await;
         assert_eq!(outcome_there, accepted());
         assert_eq!(http.calls()[1].1["chat_id"], -1_001_234_567_890_i64);
-        let again = outcome(moved()).await;
-        assert!(matches!(again, SendOutcome::Refused { .. }), "{again:?}");
+        let http = FakeTelegramHttp::answering([moved(), moved()]);
+        let again = TelegramChannel::new(http, settings());
+        let outcome = again.send(&message, &again.render(&message), 0).await;
+        assert!(matches!(outcome, SendOutcome::Refused { .. }), "{outcome:?}");
     }
 
     #[tokio::test]
@@ -343,8 +345,10 @@ mod tests {
         let busy = outcome(rejected(429, "Too Many Requests", &json!({ "retry_after": 7 }))).await;
         let pause = Some(Duration::from_secs(7));
         assert!(matches!(busy, SendOutcome::Later { after, .. } if after == pause));
-        let down = outcome(Ok((502, "Bad Gateway".to_owned()))).await;
+        let down = outcome(Ok((503, "Service Unavailable".to_owned()))).await;
         assert!(matches!(down, SendOutcome::Later { after: None, .. }), "{down:?}");
+        let failed = outcome(Ok((502, "Bad Gateway".to_owned()))).await;
+        assert!(matches!(failed, SendOutcome::ServerError { .. }), "{failed:?}");
     }
 
     #[tokio::test]
@@ -486,7 +490,7 @@ mod tests {
     async fn failed_check_has_a_cause_and_no_token() {
         let url = format!("https://api.telegram.org/bot{TOKEN}/getMe");
         for (reply, words) in [
-            (rejected(401, &url, &Value::Null), "Get a token from BotFather"),
+            (rejected(401, &url, &Value::Null), "Get a token from @BotFather"),
             (rejected(502, &url, &Value::Null), "Telegram refuses getMe (502"),
             (Err(HttpExchangeError::Unreached(url.clone())), "Telegram did not get getMe."),
             (Err(HttpExchangeError::Broken(url.clone())), "Telegram gave no usable answer."),

@@ -430,7 +430,7 @@ mod tests {
             (
                 "post",
                 None,
-                "post has no recipient. Set one with `rouse config set channels.post.to ADDRESS`",
+                "post has no recipient. Write one into `to` of `[channels.post]` in the settings file",
             ),
             ("phone", Some("8"), "`8` is no recipient of phone; its recipients are `7`"),
             (

@@ -260,8 +260,7 @@ mod tests {
         };
         let pair = "phone has no recipient. Pair your chat with `rouse channels pair phone`.";
         assert_eq!(problem(ChannelKind::Telegram, &[]).as_deref(), Some(pair));
-        let set =
-            "phone has no recipient. Set one with `rouse config set channels.phone.to ADDRESS`.";
+        let set = "phone has no recipient. Write one into `to` of `[channels.phone]` in the settings file.";
         assert_eq!(problem(ChannelKind::Whatsapp, &[]).as_deref(), Some(set));
         assert_eq!(problem(ChannelKind::Email, &[]).as_deref(), Some(set));
         assert_eq!(problem(ChannelKind::Telegram, &["7", "8"]), None);

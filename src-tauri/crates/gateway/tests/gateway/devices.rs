@@ -284,21 +284,14 @@ async fn expired_device_session_gets_no_more_events() {
 }
 
 #[tokio::test]
-async fn pairing_attempts_are_limited() {
+async fn wrong_codes_do_not_block_the_owner() {
     let fixture = GatewayFixture::new().await;
     let code = pairing_code(&fixture, DeviceScope::Read).await;
-    let (status, offer) = post(&fixture, "/auth/pairing", "", &json!({ "code": code })).await;
-    assert_eq!((status, &body_of(&offer)["scope"]), (200, &json!("read")));
-    for _ in 1..10 {
+    for _ in 0..50 {
         let wrong = json!({ "code": "guess" });
         assert_eq!(post(&fixture, "/auth/pairing", "", &wrong).await.0, 401);
     }
-    for path in ["/auth/pairing", "/auth/pair"] {
-        let (status, reply) = post(&fixture, path, "", &json!({ "code": code })).await;
-        assert_eq!(status, 429, "{reply}");
-        assert!(reply.contains("retry-after: "), "{reply}");
-    }
-    fixture.clock.advance(6_000);
-    assert_eq!(post(&fixture, "/auth/pairing", "", &json!({ "code": code })).await.0, 200);
+    let (status, offer) = post(&fixture, "/auth/pairing", "", &json!({ "code": code })).await;
+    assert_eq!((status, &body_of(&offer)["scope"]), (200, &json!("read")));
     fixture.stop().await;
 }

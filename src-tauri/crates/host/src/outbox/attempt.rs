@@ -69,9 +69,7 @@ impl OutboxParts {
             return self.fail(delivery, &format!("Not confirmed. {reason}")).await;
         }
         if let Some(problem) = self.channels.now().delivery_problem(&delivery.route) {
-            return self
-                .fail(delivery, &format!("The message has no place to go: {problem}."))
-                .await;
+            return self.fail(delivery, &format!("Not sent: {problem}.")).await;
         }
         if self.is_decided(delivery).await? {
             let (state, reason) =

@@ -92,14 +92,14 @@ function ReceivingLine({ receiving, isPaired }: { receiving: ReceivingView; isPa
   if (state === "listening")
     return (
       <p>
-        Listening to your chat since <Time at={sinceMs} as="log" />
+        Listening to your chat since <Time at={sinceMs} as="within" />
         {strangers}
       </p>
     );
   if (state === "failed")
     return (
       <p className={styles.error}>
-        Hears nothing since <Time at={sinceMs} as="log" />: <InlineCode text={problem ?? ""} />
+        Hears nothing since <Time at={sinceMs} as="within" />: <InlineCode text={problem ?? ""} />
       </p>
     );
   if (state === "connecting") return <p>Connecting to your chat{strangers}</p>;
