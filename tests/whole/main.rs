@@ -37,5 +37,6 @@ mod fingerprint;
 mod corpus;
 mod skills;
 mod mcp_servers;
+mod coding_agents;
 mod skill_ceilings;
 mod secret_redaction;

@@ -171,7 +171,8 @@ pub(crate) fn approval_view(
         decided_from: approval.decided_from.as_ref().map(|source| source.surface),
         decided_by: approval.decided_from.as_ref().and_then(|source| source.name.clone()),
         blocked_work,
-        input: approval.input.as_ref().map(|input| input.request.prompt.clone()),
+        input: approval.input_prompt().cloned(),
+        agent: approval.permission().map(|permission| permission.agent.clone()),
         input_answer: approval.input.as_ref().and_then(|input| input.answer.clone()),
     }
 }

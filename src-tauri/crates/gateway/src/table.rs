@@ -144,6 +144,7 @@ methods! {
     "secrets.remove" [Admin] => secrets::remove(SecretRef) -> SecretRemoved;
 
     "extensions.list" [Read] => extensions::list(EmptyObject) -> ExtensionsListResult;
+    "agents.presets" [Read] => extensions::agent_presets(EmptyObject) -> AgentPresetsResult;
     "extensions.get" [Read] => extensions::get(ExtensionRef) -> ExtensionDetail;
     "extensions.preview" [Admin] => extensions::preview(ExtensionDraft) -> ConsentPage;
     "extensions.install" [Admin] => extensions::install(ExtensionInstallParams) -> ServerToolsPage;

@@ -65,6 +65,9 @@ async fn run_payload(
             system_event(job, text, *models.available().borrow(), heartbeat.enabled)
         }
         Payload::AgentTurn(turn) => {
+            if let Some(coding_agent) = &turn.agent {
+                return agent.run_delegated_turn(run, job, turn, coding_agent, cancel).await;
+            }
             let models = models.run_models(turn.model.as_deref(), &turn.fallbacks).await;
             agent.run_turn(run, job, turn, models, cancel).await
         }

@@ -1,11 +1,13 @@
-//! The request of a call for input by the person.
+//! The request of a call to the person before its end: input for a server, or permission for a coding agent.
 //!
-//! Owns the approval with the request, and its limits: a run requests input only where it may request approvals, and at
-//! most [`MAX_INPUT_REQUESTS`] times. A request beyond fails the call. The tool never gets an answer that no person gave.
+//! Owns the approval with the request, and its limits: a run makes requests only where it may request approvals, and a
+//! limited number of times. A request beyond fails the call. The tool never gets an answer that no person gave.
 //! Pitfall: a request in an earlier step of the same call; the answer belongs to the newest one, which is unused.
 
 use rouse_core::approval::Approval;
-use rouse_core::input_request::{InputBody, InputExchange, InputPrompt, InputRequest};
+use rouse_core::input_request::{
+    InputBody, InputExchange, InputPrompt, InputRequest, PermissionPrompt, RequestSubject,
+};
 use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{Fault, Tool, ToolContext, ToolEffect, ToolOutput};
@@ -17,8 +19,14 @@ use super::call_end::CallEnd;
 use super::types::{Gate, RunPolicy};
 use crate::safety::Safety;
 
-/// The most input requests of a run.
+/// The most requests of a run for input.
 const MAX_INPUT_REQUESTS: usize = 10;
+
+/// The most permission requests of a run: a coding agent asks for each action.
+const MAX_PERMISSION_REQUESTS: usize = 50;
+
+const NO_GRANT_FOR_PERMISSION: &str =
+    "A permission of a coding agent counts for its task only, so it cannot be granted.";
 
 impl Gate {
     /// The end of a call, and the approval with the input that the call requests. The call fails if the request may not
@@ -37,8 +45,8 @@ impl Gate {
             }) => (**input).clone(),
             _ => return Ok((end, None)),
         };
-        let input = redact_prompt(&self.safety, input);
-        let reason = format!("The server {} asks for input.", input.prompt.server);
+        let input = redact_request(&self.safety, input);
+        let reason = format!("{}.", asks(&input));
         let reason = ApprovalReason::Input(&reason);
         let check = ApprovalCheck { gate: self, policy, request, context, reason, suspicion: None };
         match self.input_approval(&check, tool, input).await? {
@@ -54,18 +62,22 @@ impl Gate {
         tool: &dyn Tool,
         input: InputRequest,
     ) -> Result<Result<Approval, ToolOutput>, StoreError> {
-        let (server, name) = (&input.prompt.server, &check.request.tool);
+        let (asks, name) = (asks(&input), &check.request.tool);
         let approvals = check.policy.tools.approvals();
         if approvals != Approvals::Ask {
             let setting = approvals.name();
             return Ok(Err(failed(format!(
-                "The server {server} asks for input, but this job's approval policy is `{setting}`, so {name} did not finish. Set it to `ask` to be prompted."
+                "{asks}, but this job's approval policy is `{setting}`, so {name} did not finish. Set it to `ask` to be prompted."
             ))));
         }
         let earlier = self.store.approvals_of_run(&check.context.run_id).await?;
-        if earlier.iter().filter(|one| one.input.is_some()).count() >= MAX_INPUT_REQUESTS {
+        let most = match &input.subject {
+            RequestSubject::Input(_) => MAX_INPUT_REQUESTS,
+            RequestSubject::Permission(_) => MAX_PERMISSION_REQUESTS,
+        };
+        if earlier.iter().filter(|one| one.input.is_some()).count() >= most {
             return Ok(Err(failed(format!(
-                "The server {server} asks for input again, but a run asks for input at most {MAX_INPUT_REQUESTS} times, so {name} did not finish."
+                "{asks} again, but a run asks at most {most} times, so {name} did not finish."
             ))));
         }
         let now = self.clock.now();
@@ -76,10 +88,25 @@ impl Gate {
         if let Err(refusal) = check.check_request(&surroundings).await? {
             return Ok(Err(refusal.output));
         }
-        // The highest rule: no grant answers, and no surface that cannot show the form.
-        let approval = check.approval(tool, surroundings, true, &[], now).await;
+        // Input has the highest rule: no grant answers, and no surface that cannot show the form.
+        let is_highest = input.prompt().is_some();
+        let mut approval = check.approval(tool, surroundings, is_highest, &[], now).await;
+        if let Some(PermissionPrompt { details, .. }) = input.permission() {
+            approval.preview.clone_from(details);
+            approval.surroundings.ungranted = Some(NO_GRANT_FOR_PERMISSION.to_owned());
+        }
         let input = Some(InputExchange { request: input, answer: None });
         Ok(Ok(Approval { input, ..approval }))
+    }
+}
+
+/// The request as a clause.
+fn asks(input: &InputRequest) -> String {
+    match &input.subject {
+        RequestSubject::Input(prompt) => format!("The server {} asks for input", prompt.server),
+        RequestSubject::Permission(permission) => {
+            format!("The coding agent {} asks for your permission", permission.agent)
+        }
     }
 }
 
@@ -88,14 +115,21 @@ fn failed(message: String) -> ToolOutput {
 }
 
 /// The request with redacted texts for people. Names and values go back to the server and stay.
-fn redact_prompt(safety: &Safety, request: InputRequest) -> InputRequest {
+fn redact_request(safety: &Safety, request: InputRequest) -> InputRequest {
     let redact = |text: String| safety.redact_stored(&text);
-    let InputPrompt { server, message, mut body } = request.prompt;
-    if let InputBody::Form { fields } = &mut body {
-        for field in fields {
-            field.label = field.label.take().map(redact);
-            field.description = field.description.take().map(redact);
+    let subject = match request.subject {
+        RequestSubject::Input(InputPrompt { server, message, mut body }) => {
+            if let InputBody::Form { fields } = &mut body {
+                for field in fields {
+                    field.label = field.label.take().map(redact);
+                    field.description = field.description.take().map(redact);
+                }
+            }
+            RequestSubject::Input(InputPrompt { server, message: redact(message), body })
         }
-    }
-    InputRequest { prompt: InputPrompt { server, message: redact(message), body }, ..request }
+        RequestSubject::Permission(PermissionPrompt { agent, details }) => {
+            RequestSubject::Permission(PermissionPrompt { agent, details: redact(details) })
+        }
+    };
+    InputRequest { subject, ..request }
 }

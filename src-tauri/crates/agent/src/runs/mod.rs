@@ -9,6 +9,7 @@ mod job_turn;
 mod main_session;
 mod heartbeat;
 mod chat;
+mod delegated_turn;
 mod single_call;
 mod call_outcome;
 mod condition_verdict;

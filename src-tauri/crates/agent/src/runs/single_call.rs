@@ -82,7 +82,9 @@ fn outcome_without_approval(run: &Run, approval: &Approval) -> Option<(Refusal, 
         }
         ApprovalState::Expired { .. } => {
             let words = match &approval.input {
-                Some(_) => format!("The input request expired, so {tool} did not finish"),
+                Some(_) => {
+                    format!("The request expired without an answer, so {tool} did not finish")
+                }
                 None => format!("The approval expired, so {tool} was not called"),
             };
             let outcome = if run.is_trial() { cancelled(words) } else { Outcome::failed(words) };

@@ -4,7 +4,9 @@ use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use rouse_core::approval::{Approval, ApprovalDecision};
-use rouse_core::input_request::{InputAnswer, InputBody, InputPrompt, InputRequest};
+use rouse_core::input_request::{
+    InputAnswer, InputBody, InputPrompt, InputRequest, RequestSubject,
+};
 use rouse_core::message::Message;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolEffect, ToolOutput};
@@ -35,7 +37,8 @@ fn asking(name: &str, wanted: usize, log: &ReplyLog) -> TestTool {
             let (server, message) = ("shop".to_owned(), "Who?".to_owned());
             let prompt = InputPrompt { server, message, body };
             let (key, request_state) = ("q".to_owned(), Some("state".to_owned()));
-            let request = Box::new(InputRequest { prompt, key, request_state });
+            let subject = RequestSubject::Input(prompt);
+            let request = Box::new(InputRequest { subject, key, request_state });
             ToolOutput::ok("shop asks: Who?").with_effect(ToolEffect::RequestInput(request))
         };
         Box::pin(ready(output))
@@ -106,7 +109,10 @@ async fn run_parks_for_input_and_resumes_with_the_answer() {
     assert_eq!(requested.state, RunState::AwaitingApproval, "{requested:?}");
     let Approval { tool, input, is_highest, reason, .. } = &requested.approvals[0];
     assert_eq!((tool.as_str(), *is_highest), ("order", true));
-    assert_eq!(input.as_ref().map(|input| input.request.prompt.message.as_str()), Some("Who?"));
+    assert_eq!(
+        input.as_ref().map(|input| input.request.prompt().expect("input").message.as_str()),
+        Some("Who?")
+    );
     assert!(reason.contains("server shop asks for input"), "{reason}");
     assert!(replies(&log).is_empty(), "no answer before the person's");
 
@@ -255,7 +261,7 @@ async fn tool_call_job_parks_for_input() {
             assert_eq!(replies(&log), [accepted("Ada")]);
         } else {
             let error = outcome.error.expect("an error");
-            assert!(error.contains("input request expired"), "{error}");
+            assert!(error.contains("request expired without an answer"), "{error}");
             assert!(replies(&log).is_empty());
         }
     }

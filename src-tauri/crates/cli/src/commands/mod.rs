@@ -13,6 +13,7 @@ mod secrets;
 mod skills;
 mod extensions;
 mod mcp;
+mod agents;
 mod hooks;
 mod chat;
 mod sessions;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Skills(CommandGroup<skills::Command>),
     /// MCP servers: search, add, import, list; Rouse as a server: serve, install
     Mcp(CommandGroup<mcp::Command>),
+    /// Coding agents that work on tasks: list, add
+    Agents(CommandGroup<agents::Command>),
     /// Installed MCP servers: show, accept tools, enable, remove
     Extensions(CommandGroup<extensions::Command>),
     /// Hooks of the settings file
@@ -192,6 +195,7 @@ async fn run_client(command: Command, engine: EngineConnection) -> Result<(), Cl
         Command::Secrets(group) => secrets::run(group.into_command(), &engine).await,
         Command::Skills(group) => skills::run(group.into_command(), &engine).await,
         Command::Mcp(group) => mcp::run(group.into_command(), &engine).await,
+        Command::Agents(group) => agents::run(group.into_command(), &engine).await,
         Command::Extensions(group) => extensions::run(group.into_command(), &engine).await,
         Command::Hooks => hooks::run(&engine).await,
         Command::Tools(args) => tools::run(args, &engine).await,

@@ -42,12 +42,14 @@ pub(crate) fn server_lines(page: &ConsentPage) -> Vec<String> {
             facts.extend(package_start_facts(&page.server));
         }
     }
+    let kind = if page.server.is_coding_agent() { "coding agent" } else { "MCP server" };
     let title = match page.replaces {
-        None => format!("You install the MCP server {}.", page.extension),
-        Some(_) => format!("You update the MCP server {}.", page.extension),
+        None => format!("You install the {kind} {}.", page.extension),
+        Some(_) => format!("You update the {kind} {}.", page.extension),
     };
     let mut lines = vec![title, String::new()];
     lines.extend(fact_lines(&facts));
+    lines.extend(page.notes.iter().map(|note| format!("Note: {}", escape_line(note))));
     if let Some(replaced) = &page.replaces {
         let mut before = definition_facts(replaced);
         before.retain(|fact| !facts.contains(fact));
@@ -124,7 +126,12 @@ fn start_facts(server: &ServerDefinition) -> Vec<JobFact> {
         limit.map_or_else(|| default.to_owned(), |limit| format!("{limit} s"))
     };
     facts.push(fact("Start limit", seconds(server.start_timeout_seconds, "30 s")));
-    facts.push(fact("Call limit", seconds(server.call_timeout_seconds, "60 s")));
+    if server.is_coding_agent() {
+        facts.push(fact("Silence limit", seconds(server.call_timeout_seconds, "600 s")));
+        facts.push(fact("Mode", server.mode.as_deref().map_or("its own".to_owned(), escape_line)));
+    } else {
+        facts.push(fact("Call limit", seconds(server.call_timeout_seconds, "60 s")));
+    }
     facts
 }
 

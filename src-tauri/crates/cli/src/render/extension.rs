@@ -37,6 +37,27 @@ pub(crate) fn print_extension_table(extensions: &[ExtensionView]) {
     }
 }
 
+pub(crate) fn print_agent_table(extensions: &[ExtensionView]) {
+    let agents: Vec<&ExtensionView> =
+        extensions.iter().filter(|extension| extension.is_coding_agent).collect();
+    if agents.is_empty() {
+        anstream::println!(
+            "No coding agents. See the known ones: rouse agents known. Add one: rouse agents add NAME"
+        );
+        return;
+    }
+    let mut table = new_table(&["NAME", "ENABLED", "VERSION", "COMMAND"]);
+    for agent in agents {
+        table.add_row([
+            agent.name.to_string(),
+            if agent.is_enabled { "yes" } else { "no" }.to_owned(),
+            agent.reported_version.as_deref().map(|text| shorten(text, 40)).unwrap_or_default(),
+            shorten(&agent.transport, MAX_COMMAND),
+        ]);
+    }
+    print_rows(&table);
+}
+
 /// The reason of the state, and the held tools unless the reason names them.
 fn notices(extension: &ExtensionView) -> Vec<String> {
     let ExtensionView { name, state, reason, held, .. } = extension;
@@ -53,7 +74,11 @@ fn tools_text(extension: &ExtensionView) -> String {
     let counts = [(extension.accepted, "on"), (extension.held, "held"), (extension.off, "off")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-    if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
+    match counts.as_slice() {
+        [] if extension.is_coding_agent => "coding agent".to_owned(),
+        [] => "none".to_owned(),
+        counts => counts.join(", "),
+    }
 }
 
 pub(crate) fn print_extension(engine: &EngineConnection, detail: &ExtensionDetail) {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use ts_rs::TS;
 
+use super::agent_preset::AgentPreset;
 use super::definition::ServerDefinition;
 use super::name::ExtensionName;
 use super::package::PackagePlan;
@@ -32,6 +33,10 @@ pub struct ConsentPage {
     /// The installation of the package; none for a command or an address of the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<PackagePlan>,
+    /// What the person should know before a consent, as sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
+    pub notes: Vec<String>,
     /// The tools that wait for a person; empty before the first start.
     pub tools: Vec<HeldTool>,
     /// The SHA-256 of the canonical page, in hexadecimal digits.
@@ -47,8 +52,8 @@ impl ConsentPage {
         replaces: Option<ServerDefinition>,
         tools: Vec<HeldTool>,
     ) -> Self {
-        let hash = String::new();
-        Self { extension, server, replaces, package: None, tools, hash }.with_hash()
+        let (hash, notes) = (String::new(), notes_about(&extension, &server));
+        Self { extension, server, replaces, package: None, notes, tools, hash }.with_hash()
     }
 
     /// The page with the installation of a package.
@@ -70,6 +75,21 @@ impl ConsentPage {
     pub fn is_named_by(&self, hash: &str) -> bool {
         hash.len() >= MIN_HASH_DIGITS && self.hash.starts_with(hash)
     }
+}
+
+/// What a person should know about a coding agent.
+fn notes_about(extension: &ExtensionName, server: &ServerDefinition) -> Vec<String> {
+    if !server.is_coding_agent() {
+        return Vec::new();
+    }
+    let mut notes = vec![
+        "Its permission requests become approvals of Rouse. Only its sandbox limits the actions that it does not ask about.".to_owned(),
+    ];
+    if let Some(preset) = AgentPreset::named(extension.as_str()) {
+        notes.push(preset.unasked.to_owned());
+        notes.extend(preset.sign_in_problem(server));
+    }
+    notes
 }
 
 #[cfg(test)]

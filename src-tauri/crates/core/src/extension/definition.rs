@@ -1,4 +1,4 @@
-//! The definition of an MCP server: how Rouse starts or reaches it.
+//! The definition of an extension: how Rouse starts or reaches an MCP server or a coding agent.
 //!
 //! Owns the fields that a person accepts on the consent page. Never holds a secret's value: values of variables and
 //! headers hold handles (`{{secret:NAME}}`), which are filled in when the server starts.
@@ -12,24 +12,51 @@ use ts_rs::TS;
 use super::sign_in::OAuthClientSettings;
 use crate::job::FolderGrant;
 
-/// How an MCP server is started or reached, and what the server may use.
+/// How a server is started or reached, and what the server may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[ts(optional_fields)]
 pub struct ServerDefinition {
     /// The way to the server.
     pub transport: ServerTransport,
+    /// The protocol [default: mcp].
+    #[serde(default, skip_serializing_if = "ServerProtocol::is_mcp")]
+    #[ts(optional, as = "Option<ServerProtocol>")]
+    pub protocol: ServerProtocol,
+    /// Session mode of a coding agent, such as `default`; that of the agent's settings when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
+    pub mode: Option<String>,
     /// Time limit of the start in seconds [default: 30].
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 300))]
     pub start_timeout_seconds: Option<u32>,
-    /// Time limit of a call without progress in seconds [default: 60].
+    /// Time limit of a call without progress in seconds [default: 60, of a coding agent 600].
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 3_600))]
     pub call_timeout_seconds: Option<u32>,
 }
 
-/// The way to an MCP server.
+/// The protocol of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ServerProtocol {
+    /// The Model Context Protocol: a server with tools.
+    #[default]
+    Mcp,
+    /// The Agent Client Protocol: a coding agent that works on tasks.
+    Acp,
+}
+
+impl ServerProtocol {
+    /// Whether this is a server with tools.
+    #[must_use]
+    pub const fn is_mcp(&self) -> bool {
+        matches!(self, Self::Mcp)
+    }
+}
+
+/// The way to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerTransport {
@@ -75,7 +102,19 @@ impl ServerDefinition {
     /// A definition with the default time limits.
     #[must_use]
     pub const fn new(transport: ServerTransport) -> Self {
-        Self { transport, start_timeout_seconds: None, call_timeout_seconds: None }
+        Self {
+            transport,
+            protocol: ServerProtocol::Mcp,
+            mode: None,
+            start_timeout_seconds: None,
+            call_timeout_seconds: None,
+        }
+    }
+
+    /// Whether this is a coding agent.
+    #[must_use]
+    pub const fn is_coding_agent(&self) -> bool {
+        matches!(self.protocol, ServerProtocol::Acp)
     }
 
     /// Whether arguments of a call can leave this computer.

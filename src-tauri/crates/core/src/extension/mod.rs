@@ -4,6 +4,7 @@
 //! import of servers, and the ports to server processes and open servers. Never starts a process and never reads a file.
 //! Pitfall: a server's own annotations are hints; only the access that a person chose decides how a call is judged.
 
+mod agent_preset;
 mod book;
 mod consent;
 mod definition;
@@ -15,14 +16,17 @@ mod origin;
 mod pin;
 mod plain_secret;
 mod server_port;
+mod coding_agent;
 mod server_process;
 mod state;
 pub mod package;
 pub mod import;
 
+pub use agent_preset::{AGENT_PRESETS, AgentPreset, AgentPresetView};
 pub use book::{ExtensionBook, UnfilledSecret};
+pub use coding_agent::{DELEGATE, TaskFolders};
 pub use consent::ConsentPage;
-pub use definition::{ServerDefinition, ServerTransport};
+pub use definition::{ServerDefinition, ServerProtocol, ServerTransport};
 pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};
 pub use missing_tool::{MissingTool, MissingToolCause};
 pub use name::{

@@ -23,6 +23,9 @@ pub struct ServerCommand {
     pub environment: BTreeMap<String, String>,
     /// The working directory; the private folder when none.
     pub folder: Option<PathBuf>,
+    /// The real path of the folder in which a coding agent works: writable, and the working directory. None for a
+    /// server with tools.
+    pub task_folder: Option<PathBuf>,
     /// Folders beside the private one that a confined server may use.
     pub folders: Vec<FolderGrant>,
     /// Hosts that a confined server may reach.

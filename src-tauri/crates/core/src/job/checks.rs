@@ -16,6 +16,18 @@ use crate::schedule::{CronPattern, Zones, no_zone};
 use crate::skills::is_skill_name;
 use crate::time::{quiet_hours_violations, time_of_day};
 
+/// Keys of an `agentTurn` that have no effect on a coding agent.
+const MODEL_KEYS: [&str; 9] = [
+    "model",
+    "fallbacks",
+    "useTools",
+    "tools",
+    "maxSteps",
+    "maxTokens",
+    "effort",
+    "skills",
+    "servers",
+];
 /// More grants than a person reads.
 const MAX_FOLDERS: usize = 20;
 /// More grants than a person reads.
@@ -52,6 +64,7 @@ pub(super) fn violations(job: &Value, zones: &Zones) -> Vec<FieldError> {
     checks.event_filters();
     checks.jitter();
     checks.session_target();
+    checks.coding_agent();
     checks.folders();
     let hosts = job["policies"]["hosts"].as_array().map_or(0, Vec::len);
     if hosts > MAX_HOSTS {
@@ -129,6 +142,26 @@ impl Checks<'_> {
                 "`isolated` takes an agentTurn or a toolCall; use `main` for a systemEvent",
             ),
             _ => {}
+        }
+    }
+
+    /// A coding agent has its own model and tools.
+    fn coding_agent(&mut self) {
+        let payload = &self.job["payload"];
+        let Some(agent) = payload["agent"].as_str() else {
+            if !payload["cwd"].is_null() {
+                self.add("payload.cwd", "is the folder of a coding agent, and the job has none");
+            }
+            return;
+        };
+        let is_set = |key: &&&str| match &payload[**key] {
+            Value::Null => false,
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        };
+        for key in MODEL_KEYS.iter().filter(is_set) {
+            let message = format!("is for a model, and {agent} works on this task; remove it");
+            self.add(&format!("payload.{key}"), message);
         }
     }
 

@@ -65,6 +65,14 @@ pub struct AgentTurn {
     #[schemars(title = "Fallback models", extend("items" = text_of("model"), "maxItems" = 5))]
     #[ts(optional, as = "Option<Vec<String>>")]
     pub fallbacks: Vec<String>,
+    /// Coding agent that works on the task in the place of a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Coding agent")]
+    pub agent: Option<ExtensionName>,
+    /// Folder in which the coding agent works; the workspace when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "Folder of the coding agent")]
+    pub cwd: Option<String>,
     /// Whether tools are offered [default: true].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub use_tools: Option<bool>,

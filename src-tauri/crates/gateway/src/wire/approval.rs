@@ -69,6 +69,8 @@ pub struct ApprovalView {
     pub blocked_work: Option<BlockedWork>,
     /// What the server of the call asks the person; none for an approval of the call itself.
     pub input: Option<InputPrompt>,
+    /// Coding agent that asks for permission for the action in `preview`; none for an approval of the call itself.
+    pub agent: Option<String>,
     /// Answer to `input`; none while pending, and after the expiry.
     pub input_answer: Option<InputAnswer>,
 }

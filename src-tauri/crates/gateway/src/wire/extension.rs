@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 pub use rouse_core::extension::ConsentPage;
 use rouse_core::extension::package::{ExtensionSource, FileChange};
 use rouse_core::extension::{
-    Extension, ExtensionName, ServerDefinition, ServerState, ServerStatus, SignInStatus, ToolAccess,
+    AgentPresetView, Extension, ExtensionName, ServerDefinition, ServerState, ServerStatus,
+    SignInStatus, ToolAccess,
 };
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -35,6 +36,8 @@ pub struct ExtensionView {
     pub label: String,
     /// Reason of the state, and what to do.
     pub reason: Option<String>,
+    /// Whether this is a coding agent, which has no tools.
+    pub is_coding_agent: bool,
     /// Number of accepted tools that runs may call.
     pub accepted: usize,
     /// Number of tools that wait for a person.
@@ -43,6 +46,13 @@ pub struct ExtensionView {
     pub off: usize,
     /// Name and version that the server reported last.
     pub reported_version: Option<String>,
+}
+
+/// `agents.presets`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+pub struct AgentPresetsResult {
+    /// The known coding agents.
+    pub presets: Vec<AgentPresetView>,
 }
 
 /// `extensions.get`, `review`, `remove`, `restart`, `installStatus`, `cancelInstall`, and the verbs of a sign-in.

@@ -15,13 +15,13 @@ use rouse_core::extension::package::{ExtensionSource, FileChange};
 use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerProcesses, ServerStartError,
     ServerStatus, ServerTransport, ServerUnavailable, SignInCallback, SignInEnd, SignInStatus,
-    ToolAccess,
+    ToolAccess, ToolListing,
 };
 use rouse_core::job::{FolderAccess, FolderGrant};
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::wire::RefusedToolView;
 use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns};
-use rouse_mcp::{ServerPool, SignInError};
+use rouse_mcp::{CodingAgents, ServerPool, SignInError};
 
 use super::installed::{ExtensionChangeError, InstalledExtensions};
 use super::packages::{InstallError, PackageInstaller};
@@ -34,6 +34,7 @@ pub(crate) struct GatewayExtensions {
     installed: Arc<InstalledExtensions>,
     /// The servers.
     pool: ServerPool,
+    agents: CodingAgents,
     /// The environment of the engine, for `PATH`.
     env: EnvReader,
     /// The private folders of the servers.
@@ -48,13 +49,14 @@ impl GatewayExtensions {
     pub(crate) fn new(
         installed: Arc<InstalledExtensions>,
         pool: ServerPool,
+        agents: CodingAgents,
         processes: Arc<dyn ServerProcesses>,
         folders: PathBuf,
         hidden: Vec<PathBuf>,
         env: EnvReader,
     ) -> Self {
         let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
-        Self { installed, pool, env, folders, hidden, packages }
+        Self { installed, pool, agents, env, folders, hidden, packages }
     }
 
     /// Gets the files of a package, then stops the server, swaps the files and writes the record.
@@ -105,6 +107,16 @@ impl GatewayExtensions {
         };
         let checked = tokio::task::spawn_blocking(check).await;
         checked.map_err(|error| RpcError::internal(&error))?
+    }
+
+    /// Starts a coding agent once and records its version.
+    async fn inspect_agent(
+        &self,
+        name: &ExtensionName,
+    ) -> Result<ServerInspection, ServerUnavailable> {
+        let facts = self.agents.inspect(name).await?;
+        self.installed.record_listing(name, facts.version, &ToolListing::default());
+        Ok(ServerInspection::default())
     }
 
     /// The definition with the absolute path of its program.
@@ -246,6 +258,9 @@ impl Extensions for GatewayExtensions {
         name: &'a ExtensionName,
     ) -> BoxFuture<'a, Result<ServerInspection, ServerUnavailable>> {
         Box::pin(async move {
+            if self.installed.get(name).is_some_and(|entry| entry.server.is_coding_agent()) {
+                return self.inspect_agent(name).await;
+            }
             let catalogue = self.pool.inspect(name).await?;
             let refused = catalogue.refused.into_iter();
             let refused =

@@ -6,6 +6,7 @@
 //! a newer Rouse wrote; an unreadable file refuses every change.
 
 mod lock_file;
+mod ended_runs;
 mod installed;
 mod sign_ins;
 mod sign_in_refresh;
@@ -15,6 +16,7 @@ mod gateway_extensions;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ended_runs::EndedRuns;
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
 pub(crate) use packages::packages_folder;

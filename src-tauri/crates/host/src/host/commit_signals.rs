@@ -20,6 +20,8 @@ pub(super) struct CommitSignals {
     pub(super) backups: Arc<Notify>,
     /// After every commit, for the refresh of sign-ins.
     pub(super) sign_ins: Arc<Notify>,
+    /// After every change of a run, for the end of waiting coding agents.
+    pub(super) runs: Arc<Notify>,
     /// After every change of a delivery.
     pub(super) outbox: Arc<Notify>,
     /// After every change of an approval or a delivery, for the messages of ended approvals.
@@ -43,6 +45,9 @@ impl CommitSignals {
             let has_deliveries = has(EventKind::Delivery);
             if has_deliveries {
                 signals.outbox.notify_one();
+            }
+            if has(EventKind::Run) {
+                signals.runs.notify_one();
             }
             if has_deliveries || has(EventKind::Approval) {
                 signals.sent_requests.notify_one();

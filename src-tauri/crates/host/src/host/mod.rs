@@ -20,7 +20,7 @@ use rouse_gateway::{
     Auth, BoundPort, Client, Context, DesktopApps, Devices, EngineInfo, EventBus, Extensions,
     Gateway, GatewayServer, LiveProgress, LiveText, McpTokens,
 };
-use rouse_mcp::ServerPool;
+use rouse_mcp::{CodingAgents, ServerPool};
 use rouse_scheduler::{Scheduler, SchedulerHandle};
 use rouse_store::Store;
 use rouse_tools::{GatewayPorts, HttpConfig};
@@ -68,6 +68,7 @@ pub struct Host {
     tasks: Vec<JoinHandle<()>>,
     hooks: Hooks,
     servers: ServerPool,
+    coding_agents: CodingAgents,
     _routines: RoutineLink,
 }
 
@@ -143,8 +144,7 @@ impl Host {
         let mut tasks =
             components.spawn_tasks(&options.home, &options, (&scheduler, &gateway), &closing)?;
         let (store, clock) = (components.store.clone(), Arc::clone(&components.clock));
-        let committed = Arc::clone(&components.signals.sign_ins);
-        tasks.extend(servers.spawn_tasks(store, clock, committed, &closing));
+        tasks.extend(servers.spawn_tasks(store, clock, &components.signals, &closing));
         tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
         let Components { store, hooks, .. } = components;
@@ -160,6 +160,7 @@ impl Host {
             tasks,
             hooks,
             servers: servers.pool,
+            coding_agents: servers.agents,
             _routines: routines,
         })
     }
@@ -189,6 +190,7 @@ impl Host {
         self.closing.cancel();
         self.server.stop().await;
         self.servers.stop_all().await;
+        self.coding_agents.stop_all().await;
         join_tasks(self.tasks).await;
         self.hooks.drain(hooks::DRAIN_TIMEOUT).await;
         kill_late_commands(self.home.clone()).await;

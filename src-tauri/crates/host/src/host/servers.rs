@@ -1,7 +1,7 @@
-//! The MCP servers of the installed extensions.
+//! The MCP servers and the coding agents of the installed extensions.
 //!
-//! Owns the connection of their parts: the file of the extensions, the pool of servers, and the tools that the registry
-//! offers. Never starts a server. Pitfall: tools of a removed server in the registry; every change of the extensions
+//! Owns the connection of their parts: the file of the extensions, the pool of servers, the agents, and the tools that the
+//! registry offers. Never starts a server. Pitfall: tools of a removed server in the registry; every change of the extensions
 //! replaces them.
 
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use rouse_core::extension::{
     ExtensionBook as _, ServerProcesses, ServerTransport, ToolServers as _,
 };
 use rouse_gateway::Extensions;
-use rouse_mcp::{ServerPool, ServerPoolConfig};
+use rouse_mcp::{CodingAgents, CodingAgentsConfig, ServerPool, ServerPoolConfig};
 use rouse_store::Store;
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig, LineProcessConfig, LineProcesses};
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::commit_signals::CommitSignals;
 use crate::extensions::{
-    GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault, packages_folder,
+    EndedRuns, GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault, packages_folder,
 };
 use crate::home::Home;
 use crate::options::EnvReader;
@@ -32,6 +32,7 @@ use crate::secrets::SecretVault;
 pub(super) struct Servers {
     installed: Arc<InstalledExtensions>,
     pub(super) pool: ServerPool,
+    pub(super) agents: CodingAgents,
     /// Also runs the installers of packages.
     processes: Arc<dyn ServerProcesses>,
     accepted_urls: AcceptedServerUrls,
@@ -48,13 +49,20 @@ impl Servers {
     ) -> Self {
         let installed = Arc::new(InstalledExtensions::open(home, secrets, Arc::clone(&clock)));
         let accepted_urls = AcceptedServerUrls::default();
-        let processes: Arc<dyn ServerProcesses> = Arc::new(LineProcesses::new(LineProcessConfig {
+        let line_processes = Arc::new(LineProcesses::new(LineProcessConfig {
             instance: instance_id(home),
             folders: home.extension_folders(),
             packages: packages_folder(&home.extension_folders()),
             hidden: vec![home.root().to_owned()],
             network: http.clone(),
         }));
+        let processes = Arc::clone(&line_processes) as Arc<dyn ServerProcesses>;
+        let agents = CodingAgents::new(CodingAgentsConfig {
+            book: Arc::clone(&installed) as _,
+            processes: Arc::clone(&processes),
+            folders: line_processes,
+            clock: Arc::clone(&clock),
+        });
         let pool = ServerPool::new(ServerPoolConfig {
             book: Arc::clone(&installed) as _,
             processes: Arc::clone(&processes),
@@ -62,7 +70,7 @@ impl Servers {
             sign_ins: Arc::new(SignInVault::new(home.sign_ins(), vault)),
             clock,
         });
-        Self { installed, pool, processes, accepted_urls }
+        Self { installed, pool, agents, processes, accepted_urls }
     }
 
     /// Offers the accepted tools in `registry`, now and after every change of the extensions.
@@ -70,31 +78,45 @@ impl Servers {
         let servers = self.clone();
         let update = move || {
             servers.accepted_urls.replace(&servers.urls());
-            registry.replace_server_tools(servers.pool.known_tools());
+            let mut tools = servers.pool.known_tools();
+            tools.extend(servers.agents.tool());
+            registry.replace_server_tools(tools);
         };
         update();
         self.installed.on_change(update);
     }
 
-    /// Starts the tasks of the servers: the end of idle servers, and the refresh of idle sign-ins.
+    /// Starts the tasks of the servers: the end of idle servers, the refresh of idle sign-ins, and the end of coding agents
+    /// whose run has ended.
     pub(super) fn spawn_tasks(
         &self,
         store: Store,
         clock: Arc<dyn Clock>,
-        committed: Arc<Notify>,
+        signals: &CommitSignals,
         closing: &CancellationToken,
-    ) -> [JoinHandle<()>; 2] {
+    ) -> [JoinHandle<()>; 3] {
+        let ended_runs = EndedRuns {
+            agents: self.agents.clone(),
+            store: store.clone(),
+            changed: Arc::clone(&signals.runs),
+        };
+        let watch = closing.clone();
+        let watching = async move { watch.run_until_cancelled(ended_runs.watch()).await };
         let refresh = SignInRefresh {
             store,
             clock,
             installed: Arc::clone(&self.installed),
             sign_ins: self.pool.sign_ins().clone(),
-            committed,
+            committed: Arc::clone(&signals.sign_ins),
             closing: closing.clone(),
         };
         let (pool, idle) = (self.pool.clone(), closing.clone());
         let ending = async move { idle.run_until_cancelled(pool.end_idle_servers()).await };
-        [tokio::spawn(async move { ending.await.unwrap_or(()) }), tokio::spawn(refresh.run())]
+        [
+            tokio::spawn(async move { ending.await.unwrap_or(()) }),
+            tokio::spawn(refresh.run()),
+            tokio::spawn(async move { watching.await.unwrap_or(()) }),
+        ]
     }
 
     /// Why the extensions cannot be read; none if they can.
@@ -107,6 +129,7 @@ impl Servers {
         Arc::new(GatewayExtensions::new(
             Arc::clone(&self.installed),
             self.pool.clone(),
+            self.agents.clone(),
             Arc::clone(&self.processes),
             home.extension_folders(),
             vec![home.root().to_owned()],

@@ -21,7 +21,7 @@ pub(crate) use error::ConnectionError;
 pub(crate) use events::ProgressSink;
 pub(crate) use requested_input::RequestedInput;
 pub(crate) use result::{CallResult, ContentPart};
-pub(crate) use stdio::{StartAttempt, with_last_lines};
+pub(crate) use stdio::{LineProcess, StartAttempt, with_last_lines};
 
 #[cfg(test)]
 pub(crate) mod doubles;

@@ -25,7 +25,7 @@ const QUEUED_MESSAGES: usize = 64;
 const STDERR_LINES: usize = 3;
 
 /// A server process, shared by its transport and its connection.
-pub(super) struct LineProcess {
+pub(crate) struct LineProcess {
     process: Box<dyn ServerProcess>,
     end: OnceLock<ProcessEnd>,
     noise: AtomicU64,
@@ -34,17 +34,34 @@ pub(super) struct LineProcess {
 }
 
 impl LineProcess {
+    /// The next line; none after the end of the output.
+    pub(crate) async fn next_line(&self) -> Option<ServerLine> {
+        match self.process.receive().await {
+            Ok(line) => Some(line),
+            Err(end) => {
+                // The first recorded end wins.
+                let _end = self.end.get_or_init(|| end);
+                None
+            }
+        }
+    }
+
+    /// Writes one line.
+    pub(crate) async fn send_line(&self, line: Vec<u8>) -> Result<(), ProcessEnd> {
+        self.process.send(line).await
+    }
+
     fn new(process: Box<dyn ServerProcess>) -> Self {
         Self { process, end: OnceLock::new(), noise: AtomicU64::new(0), too_long: Notify::new() }
     }
 
     /// The end of the process, as a sentence with the exit status.
-    pub(super) fn end(&self) -> Option<&str> {
+    pub(crate) fn end(&self) -> Option<&str> {
         self.end.get().map(|end| end.0.as_str())
     }
 
     /// The last lines of the error output.
-    pub(super) fn stderr_tail(&self) -> String {
+    pub(crate) fn stderr_tail(&self) -> String {
         self.process.stderr_tail()
     }
 
@@ -56,7 +73,7 @@ impl LineProcess {
     }
 
     /// Ends the process.
-    pub(super) async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         self.process.stop().await;
     }
 }
@@ -80,7 +97,7 @@ pub(crate) struct StartAttempt {
 
 impl StartAttempt {
     /// Starts a process in place of the previous one.
-    pub(super) async fn launch(
+    pub(crate) async fn launch(
         &self,
         processes: &dyn ServerProcesses,
         command: ServerCommand,
@@ -160,17 +177,14 @@ impl Drop for UnsentPlace {
 
 async fn read_messages(process: Arc<LineProcess>, messages: mpsc::Sender<ServerJsonRpcMessage>) {
     loop {
-        let line = match process.process.receive().await {
-            Ok(ServerLine::Text(line)) => line,
-            Ok(ServerLine::TooLong) => {
+        let line = match process.next_line().await {
+            Some(ServerLine::Text(line)) => line,
+            Some(ServerLine::TooLong) => {
                 process.too_long.notify_waiters();
                 continue;
             }
-            Err(end) => {
-                // The first recorded end wins; the channel closes after it is recorded.
-                let _end = process.end.get_or_init(|| end);
-                return;
-            }
+            // The channel closes after the end is recorded.
+            None => return,
         };
         match serde_json::from_slice::<ServerJsonRpcMessage>(&line) {
             Ok(message) => {

@@ -14,6 +14,7 @@ mod pool;
 pub(crate) use calls::ServerCalls;
 pub use config::ServerPoolConfig;
 pub use pool::{ServerCatalogue, ServerPool};
+pub(crate) use start::{command, start_limit};
 
 #[cfg(test)]
 mod tests;

@@ -30,54 +30,76 @@ pub(super) enum ServerRoute {
 }
 
 /// The time limit of a start or a list.
-pub(super) fn start_limit(definition: &ServerDefinition) -> Duration {
+pub(crate) fn start_limit(definition: &ServerDefinition) -> Duration {
     definition
         .start_timeout_seconds
         .map_or(START_LIMIT, |seconds| Duration::from_secs(seconds.into()))
 }
 
-/// Fills the secrets of a definition.
+/// The way to a server, with the secrets of its definition.
 pub(super) fn route(
     book: &dyn ExtensionBook,
     sign_ins: &ServerSignIns,
     name: &ExtensionName,
     definition: &ServerDefinition,
 ) -> Result<ServerRoute, ServerUnavailable> {
-    let filled = |values: &BTreeMap<String, String>| {
-        values
-            .iter()
-            .map(|(key, value)| {
-                let value = book.fill_secrets(name, value)?;
-                Ok::<_, UnfilledSecret>((key.clone(), value))
-            })
-            .collect::<Result<BTreeMap<String, String>, UnfilledSecret>>()
-            .map_err(|unfilled| unavailable::unfilled_secret(name, definition, &unfilled))
-    };
     match &definition.transport {
-        ServerTransport::Stdio {
-            command,
-            arguments,
-            environment,
-            folder,
-            folders,
-            hosts,
-            is_unconfined,
-        } => Ok(ServerRoute::Stdio(ServerCommand {
-            extension: name.clone(),
-            program: command.clone(),
-            arguments: arguments.clone(),
-            environment: filled(environment)?,
-            folder: folder.as_ref().map(PathBuf::from),
-            folders: folders.clone(),
-            hosts: hosts.clone(),
-            is_unconfined: *is_unconfined,
-        })),
+        ServerTransport::Stdio { .. } => command(book, name, definition).map(ServerRoute::Stdio),
         ServerTransport::Http { url, headers, .. } => Ok(ServerRoute::Http {
             url: url.clone(),
-            headers: filled(headers)?,
+            headers: filled(book, name, definition, headers)?,
             tokens: tokens(sign_ins, name, definition),
         }),
     }
+}
+
+/// The command of a program, with the secrets of its definition.
+///
+/// # Errors
+/// A secret has no value for this program, or the definition has no command.
+pub(crate) fn command(
+    book: &dyn ExtensionBook,
+    name: &ExtensionName,
+    definition: &ServerDefinition,
+) -> Result<ServerCommand, ServerUnavailable> {
+    let ServerTransport::Stdio {
+        command,
+        arguments,
+        environment,
+        folder,
+        folders,
+        hosts,
+        is_unconfined,
+    } = &definition.transport
+    else {
+        return Err(unavailable::no_command(name));
+    };
+    Ok(ServerCommand {
+        extension: name.clone(),
+        program: command.clone(),
+        arguments: arguments.clone(),
+        environment: filled(book, name, definition, environment)?,
+        folder: folder.as_ref().map(PathBuf::from),
+        task_folder: None,
+        folders: folders.clone(),
+        hosts: hosts.clone(),
+        is_unconfined: *is_unconfined,
+    })
+}
+
+fn filled(
+    book: &dyn ExtensionBook,
+    name: &ExtensionName,
+    definition: &ServerDefinition,
+    values: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, ServerUnavailable> {
+    let fill = |(key, value): (&String, &String)| {
+        let value = book.fill_secrets(name, value)?;
+        Ok::<_, UnfilledSecret>((key.clone(), value))
+    };
+    let values: Result<BTreeMap<String, String>, UnfilledSecret> =
+        values.iter().map(fill).collect();
+    values.map_err(|unfilled| unavailable::unfilled_secret(name, definition, &unfilled))
 }
 
 /// The tokens of a server that a person can sign in at.

@@ -21,6 +21,16 @@ pub(super) fn switched_off(server: &ExtensionName) -> ServerUnavailable {
     }
 }
 
+/// The extension has no command to start.
+pub(super) fn no_command(name: &ExtensionName) -> ServerUnavailable {
+    ServerUnavailable {
+        server: name.clone(),
+        kind: UnavailableKind::NotInstalled,
+        reason: format!("{name} has an address instead of a command."),
+        remedy: format!("Remove it with `rouse extensions remove {name}`, and install it again."),
+    }
+}
+
 /// Every tool waits for a person.
 pub(super) fn quarantined(server: &ExtensionName) -> ServerUnavailable {
     ServerUnavailable {

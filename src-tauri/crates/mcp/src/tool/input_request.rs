@@ -6,7 +6,7 @@
 
 use http::Uri;
 use rouse_core::extension::ExtensionName;
-use rouse_core::input_request::{InputBody, InputField, InputPrompt, InputRequest};
+use rouse_core::input_request::{InputBody, InputField, InputPrompt, InputRequest, RequestSubject};
 use rouse_core::text::escape_invisible;
 use rouse_core::tool::{Fault, ToolEffect, ToolOutput};
 use serde_json::Value;
@@ -36,7 +36,8 @@ pub(super) fn output_of(requested: &RequestedInput, server: &ExtensionName) -> T
     let text = format!("The server {server} asks: {message}");
     let prompt = InputPrompt { server: server.to_string(), message, body };
     let RequestedInput { key, request_state, .. } = requested.clone();
-    let request = Box::new(InputRequest { prompt, key, request_state });
+    let subject = RequestSubject::Input(prompt);
+    let request = Box::new(InputRequest { subject, key, request_state });
     ToolOutput::ok(text).with_effect(ToolEffect::RequestInput(request))
 }
 
@@ -113,8 +114,9 @@ mod tests {
         assert_eq!((output.fault, output.text().contains("cal asks: Who")), (None, true));
         let Some(ToolEffect::RequestInput(request)) = output.effect else { panic!("no request") };
         assert_eq!((request.key.as_str(), request.request_state.as_deref()), ("q", Some("s")));
-        assert_eq!(request.prompt.message, "Who⟨U+202E⟩?");
-        let InputBody::Form { fields } = request.prompt.body else { panic!("no form") };
+        let prompt = request.prompt().expect("input").clone();
+        assert_eq!(prompt.message, "Who⟨U+202E⟩?");
+        let InputBody::Form { fields } = prompt.body else { panic!("no form") };
         assert_eq!(fields[0].name, "name");
     }
 
@@ -125,7 +127,8 @@ mod tests {
             panic!("no request")
         };
         let url = "https://A.example/b?c".to_owned();
-        assert_eq!(request.prompt.body, InputBody::Url { url, host: "a.example".to_owned() });
+        let body = request.prompt().map(|prompt| prompt.body.clone());
+        assert_eq!(body, Some(InputBody::Url { url, host: "a.example".to_owned() }));
         for url in [
             "http://a.example/",
             "https://bank.example@evil.example/",

@@ -14,6 +14,9 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use progress::progress_sink;
+pub(crate) use receiver::{describe as receiver_text, network_reach};
+
 use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;

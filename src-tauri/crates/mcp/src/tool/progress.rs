@@ -19,7 +19,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_BYTES: usize = 2 << 10;
 
 /// Receives the progress of a call and passes it to `reporter`.
-pub(super) fn progress_sink(reporter: ProgressReporter, clock: Arc<dyn Clock>) -> ProgressSink {
+pub(crate) fn progress_sink(reporter: ProgressReporter, clock: Arc<dyn Clock>) -> ProgressSink {
     let reported_at: Mutex<Option<Duration>> = Mutex::new(None);
     Box::new(move |text| {
         if text.trim().is_empty() || text.len() > MAX_BYTES {

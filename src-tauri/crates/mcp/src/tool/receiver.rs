@@ -39,7 +39,7 @@ pub(super) fn surroundings(
 }
 
 /// The receiver in words, on one line: the host of an HTTP server, the command line and the confinement of a process.
-pub(super) fn describe(transport: &ServerTransport) -> String {
+pub(crate) fn describe(transport: &ServerTransport) -> String {
     match transport {
         ServerTransport::Http { url, .. } => match destination(transport) {
             Some(Destination { host, port, is_encrypted: true }) => format!("{host}:{port}"),
@@ -64,7 +64,7 @@ pub(super) fn describe(transport: &ServerTransport) -> String {
 }
 
 /// Whether a call can reach the network, as a sentence.
-pub(super) fn network_reach(transport: &ServerTransport) -> &'static str {
+pub(crate) fn network_reach(transport: &ServerTransport) -> &'static str {
     match transport {
         ServerTransport::Http { .. } => match destination(transport) {
             Some(destination) if is_loopback(&destination.host) => {

@@ -290,6 +290,7 @@ async fn question_of_the_server_is_a_request_to_the_person() {
     let tool = server_tool(&name(), &http(), &pin, server).expect("a tool");
     let output = call(tool.as_ref(), json!({})).await;
     let Some(ToolEffect::RequestInput(request)) = output.effect else { panic!("no request") };
-    assert_eq!((request.prompt.server.as_str(), request.key.as_str()), ("cal", "q"));
-    assert!(matches!(request.prompt.body, InputBody::Form { .. }));
+    let prompt = request.prompt().expect("input");
+    assert_eq!((prompt.server.as_str(), request.key.as_str()), ("cal", "q"));
+    assert!(matches!(prompt.body, InputBody::Form { .. }));
 }

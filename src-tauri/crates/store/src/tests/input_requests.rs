@@ -6,6 +6,7 @@ use rouse_core::approval::{
 };
 use rouse_core::input_request::{
     InputAnswer, InputBody, InputExchange, InputField, InputPrompt, InputRequest, InputValueKind,
+    RequestSubject,
 };
 
 use super::approvals::{approval, parked};
@@ -29,7 +30,8 @@ fn request() -> InputRequest {
     let body = InputBody::Form { fields: vec![field] };
     let prompt =
         InputPrompt { server: "shop".to_owned(), message: "“How” many?".to_owned(), body };
-    InputRequest { prompt, key: "q".to_owned(), request_state: Some("st.ate \"1\"".to_owned()) }
+    let subject = RequestSubject::Input(prompt);
+    InputRequest { subject, key: "q".to_owned(), request_state: Some("st.ate \"1\"".to_owned()) }
 }
 
 fn form() -> Approval {

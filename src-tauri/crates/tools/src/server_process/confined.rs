@@ -1,7 +1,7 @@
 //! The start of a server in the sandbox.
 //!
 //! Owns the folders of a confined server: the private folder as workspace and home (writable), the declared folders,
-//! and read access to the installed package and the files of the program. The sandbox ends with the server. Never shows
+//! the folder of a coding agent's task, and read access to the installed package and the files of the program. The sandbox ends with the server. Never shows
 //! a folder that no grant may contain, other than the server's own package. Pitfall: an argument that the shell would
 //! interpret; every word is quoted.
 
@@ -58,8 +58,13 @@ fn sandbox(start: &ServerStart<'_>, hidden: &[PathBuf]) -> Result<Sandbox, Serve
     let hidden_data: Arc<[PathBuf]> = hidden.into();
     let private_folder = start.private_folder.as_path();
     let declared = RunFolders::with_grants(private_folder, command.folders.clone(), &hidden_data);
-    let declared =
+    let mut declared =
         declared.granted_folders().map_err(|error| ServerStartError(error.to_string()))?;
+    // The tool has checked the folder against the folders of the run.
+    let task_folder = command.task_folder.iter();
+    declared.extend(
+        task_folder.map(|path| GrantedFolder { path: path.clone(), access: FolderAccess::Write }),
+    );
     // The working directory is declared or private: the program's files do not count.
     let folder = start.folder.to_string_lossy();
     let sandbox = Sandbox::new(private_folder, &declared, Some(&folder)).map_err(explain)?;
@@ -142,7 +147,8 @@ fn variables(
     environment: &Environment,
 ) -> Vec<(OsString, OsString)> {
     let declared = start.command.folders.iter().map(|folder| expand_granted_path(&folder.path));
-    let writable: Vec<PathBuf> = [sandbox.workspace.clone()].into_iter().chain(declared).collect();
+    let own = [sandbox.workspace.clone()].into_iter().chain(start.command.task_folder.clone());
+    let writable: Vec<PathBuf> = own.chain(declared).collect();
     let mut variables = sandbox_variables(environment, &writable);
     for (name, value) in &mut variables {
         if name == "PATH" {

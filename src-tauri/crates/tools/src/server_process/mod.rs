@@ -17,6 +17,7 @@ mod lines;
 mod stderr_tail;
 mod piped_server;
 mod server_start;
+mod task_folder;
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -105,9 +106,10 @@ impl LineProcesses {
         let program = find_program(&command.program, Some(&*path.to_string_lossy()))
             .map_err(ServerStartError)?;
         let program = PathBuf::from(program);
-        let folder = match &command.folder {
-            Some(folder) => working_folder(&folder.to_string_lossy())?,
-            None => private_folder.clone(),
+        let folder = match (&command.task_folder, &command.folder) {
+            (Some(folder), _) => folder.clone(),
+            (None, Some(folder)) => working_folder(&folder.to_string_lossy())?,
+            (None, None) => private_folder.clone(),
         };
         let number = self.starts.fetch_add(1, Ordering::Relaxed);
         let marker = format!("{}:server-{extension}:{number}", self.config.instance);

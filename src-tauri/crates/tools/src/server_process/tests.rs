@@ -62,6 +62,7 @@ fn shell_command(line: &str) -> ServerCommand {
         arguments: vec!["-c".to_owned(), line.to_owned()],
         environment: BTreeMap::new(),
         folder: None,
+        task_folder: None,
         folders: Vec::new(),
         hosts: Vec::new(),
         is_unconfined: false,

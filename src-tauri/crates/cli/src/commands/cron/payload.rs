@@ -72,6 +72,12 @@ pub(crate) struct PayloadArgs {
     /// MCP servers, comma-separated: calendar,issues:optional [default: none]
     #[arg(long, value_name = "NAMES")]
     servers: Option<String>,
+    /// Coding agent that works on --message in the place of a model [default: none]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Folder of the coding agent [default: the workspace]
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<String>,
 }
 
 impl PayloadArgs {
@@ -113,6 +119,9 @@ impl PayloadArgs {
         set(&mut payload, "contextPaths", names_value(self.context_paths.as_deref(), NONE));
         set(&mut payload, "skills", names_value(self.skills.as_deref(), NONE));
         set(&mut payload, "servers", names_value(self.servers.as_deref(), NONE));
+        let agent = self.agent.as_deref().map(|agent| if agent == NONE { "" } else { agent });
+        set(&mut payload, "agent", text_value(agent));
+        set(&mut payload, "cwd", text_value(self.cwd.as_deref()));
         Ok((!payload.is_empty()).then_some(Value::Object(payload)))
     }
 
@@ -145,6 +154,8 @@ impl PayloadArgs {
             ("--context-paths", self.context_paths.is_some(), agent),
             ("--skills", self.skills.is_some(), agent),
             ("--servers", self.servers.is_some(), agent),
+            ("--agent", self.agent.is_some(), agent),
+            ("--cwd", self.cwd.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),
             ("--notify-when", self.notify_when.is_some(), tool),
         ];

@@ -15,12 +15,13 @@ use super::install_progress::call_install;
 use super::package::{PackageArgs, RequestedServer};
 use crate::commands::extensions::{ToolChoices, ask_line, decide_tools, is_interactive};
 use crate::render::consent::server_lines;
+use crate::render::text::escape;
 use crate::resolve::engine::EngineConnection;
 use crate::resolve::error::CliError;
 use crate::resolve::keyboard::is_confirmed;
 
 /// Field paths of the gateway and their names on the command line.
-const FIELD_NAMES: [(&str, &str); 20] = [
+const FIELD_NAMES: [(&str, &str); 21] = [
     ("server.transport.command", "COMMAND"),
     ("server.transport.arguments", "the arguments"),
     ("server.transport.environment", "--env"),
@@ -36,6 +37,7 @@ const FIELD_NAMES: [(&str, &str); 20] = [
     ("server.transport.oauth.redirectPort", "--redirect-port"),
     ("server.startTimeoutSeconds", "--start-timeout"),
     ("server.callTimeoutSeconds", "--call-timeout"),
+    ("server.mode", "--mode"),
     ("server", "the definition"),
     ("source.config", "--config"),
     ("source", "the package"),
@@ -86,20 +88,20 @@ pub(super) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
 }
 
 /// An installation or update that a person may accept.
-pub(super) struct InstallOffer<'o> {
-    pub(super) name: &'o ExtensionName,
+pub(in crate::commands) struct InstallOffer<'o> {
+    pub(in crate::commands) name: &'o ExtensionName,
     /// The parameters of the page.
-    pub(super) params: Value,
+    pub(in crate::commands) params: Value,
     /// The hash of a page that was read before.
-    pub(super) accept: Option<String>,
+    pub(in crate::commands) accept: Option<String>,
     /// The word of the command line.
-    pub(super) verb: &'o str,
+    pub(in crate::commands) verb: &'o str,
     /// The secrets to store before the server starts.
-    pub(super) secrets: &'o [ImportedSecret],
+    pub(in crate::commands) secrets: &'o [ImportedSecret],
 }
 
 /// Shows the page unless its hash is given, and installs after the consent.
-pub(super) async fn offer_install(
+pub(in crate::commands) async fn offer_install(
     engine: &EngineConnection,
     offer: InstallOffer<'_>,
 ) -> Result<(), CliError> {
@@ -164,9 +166,34 @@ pub(super) async fn install(
     hash: &str,
 ) -> Result<(), CliError> {
     params["accept"] = json!(hash);
+    let is_agent = params["server"]["protocol"] == "acp";
     let installed = call_install(engine, name, params).await;
     let installed = installed.map_err(|error| error.with_field_names(&FIELD_NAMES))?;
+    if is_agent {
+        return finish_agent(engine, name, &installed);
+    }
     decide_tools(engine, installed, ToolChoices::new()).await
+}
+
+/// Says how an installed coding agent gets a task.
+fn finish_agent(
+    engine: &EngineConnection,
+    name: &ExtensionName,
+    installed: &Value,
+) -> Result<(), CliError> {
+    if let Some(error) = installed["error"].as_str() {
+        return Err(
+            anyhow::anyhow!("{name} is installed, but did not start. {}", escape(error)).into()
+        );
+    }
+    if engine.json {
+        anstream::println!("{}", serde_json::to_string_pretty(installed)?);
+    } else {
+        anstream::println!(
+            "{name} is installed. Try it: rouse tools try delegate --arguments '{{\"agent\":\"{name}\",\"task\":\"Say hello.\"}}'\nUse it in a job: rouse cron add … --agent {name} --message TASK"
+        );
+    }
+    Ok(())
 }
 
 /// The command line of `arguments` with the accepted hashes after `verb`.

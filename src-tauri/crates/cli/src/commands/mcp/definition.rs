@@ -19,7 +19,7 @@ use crate::resolve::error::CliError;
 
 /// The definition of a server.
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct DefinitionArgs {
+pub(in crate::commands) struct DefinitionArgs {
     /// Variable of the process; a value may hold {{secret:NAME}}; repeatable
     #[arg(long = "env", value_name = "KEY=VALUE")]
     environment: Vec<String>,
@@ -56,8 +56,8 @@ pub(super) struct DefinitionArgs {
 
 /// The definition of flags or of a document.
 #[derive(Debug)]
-pub(super) struct RequestedDefinition {
-    pub(super) server: ServerDefinition,
+pub(in crate::commands) struct RequestedDefinition {
+    pub(in crate::commands) server: ServerDefinition,
     /// What the person should know about the document, escaped.
     pub(super) notes: Vec<String>,
     /// The secrets that the document holds or needs.
@@ -66,7 +66,7 @@ pub(super) struct RequestedDefinition {
 
 impl DefinitionArgs {
     /// The definition.
-    pub(super) fn into_definition(
+    pub(in crate::commands) fn into_definition(
         mut self,
         name: &ExtensionName,
     ) -> Result<RequestedDefinition, CliError> {
@@ -117,7 +117,7 @@ impl DefinitionArgs {
     }
 
     /// Whether words follow `--`.
-    pub(super) const fn has_command(&self) -> bool {
+    pub(in crate::commands) const fn has_command(&self) -> bool {
         !self.command.is_empty()
     }
 
@@ -133,7 +133,7 @@ impl DefinitionArgs {
     }
 
     /// `server` with these flags; the words after `--` follow its arguments.
-    pub(super) fn added_to(
+    pub(in crate::commands) fn added_to(
         mut self,
         server: ServerDefinition,
     ) -> Result<ServerDefinition, CliError> {
@@ -161,9 +161,9 @@ impl DefinitionArgs {
     fn with_transport(self, mut transport: ServerTransport) -> Result<ServerDefinition, CliError> {
         self.apply_flags(&mut transport)?;
         Ok(ServerDefinition {
-            transport,
             start_timeout_seconds: self.start_timeout,
             call_timeout_seconds: self.call_timeout,
+            ..ServerDefinition::new(transport)
         })
     }
 
@@ -244,7 +244,7 @@ pub(super) fn absolute_program(program: &str) -> String {
 }
 
 /// The absolute path of an interpreter in the `PATH` of this terminal; empty if not found, so that the engine looks.
-pub(super) fn runtime_program(name: &str) -> String {
+pub(in crate::commands) fn runtime_program(name: &str) -> String {
     // silent-ok: the engine reports a missing program.
     find_program(name, std::env::var("PATH").ok().as_deref()).unwrap_or_default()
 }

@@ -15,7 +15,8 @@ mod client_setup;
 mod tokens;
 pub(crate) mod conformance;
 
-pub(super) use add::accepting_command;
+pub(super) use add::{InstallOffer, accepting_command, offer_install};
+pub(super) use definition::{DefinitionArgs, runtime_program};
 
 use clap::Subcommand;
 

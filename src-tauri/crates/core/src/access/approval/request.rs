@@ -7,7 +7,7 @@ use ts_rs::TS;
 
 use super::fingerprint::{Fingerprint, Surroundings};
 use super::grant::NewGrant;
-use crate::input_request::{InputAnswer, InputExchange};
+use crate::input_request::{InputAnswer, InputExchange, InputPrompt, PermissionPrompt};
 use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
 
 /// A request for a person's approval of a call.
@@ -47,7 +47,7 @@ pub struct Approval {
     pub decided_from: Option<DecisionSource>,
     /// When the first call was made with this approval.
     pub used_at: Option<UnixMs>,
-    /// The input that the call requests; none for an approval of the call itself.
+    /// What the call asks for before its end; none for an approval of the call itself.
     pub input: Option<InputExchange>,
 }
 
@@ -71,7 +71,19 @@ impl Approval {
         self.input.is_none() || self.call_id == call_id
     }
 
-    /// Whether the decision lets the call be made. The server also gets the refusal or expiry of its input request.
+    /// The input that the call requests; none for an approval of the call itself, and for a permission.
+    #[must_use]
+    pub fn input_prompt(&self) -> Option<&InputPrompt> {
+        self.input.as_ref().and_then(|input| input.request.prompt())
+    }
+
+    /// The action for which a coding agent asks permission.
+    #[must_use]
+    pub fn permission(&self) -> Option<&PermissionPrompt> {
+        self.input.as_ref().and_then(|input| input.request.permission())
+    }
+
+    /// Whether the decision lets the call be made. The tool also gets the refusal or expiry of its request.
     #[must_use]
     pub const fn permits_call(&self) -> bool {
         let is_approved = matches!(self.state, ApprovalState::Approved { .. });

@@ -1,7 +1,7 @@
-//! Input requests: what a server asks the person in the middle of a call, and the answers.
+//! Input requests: what a call asks the person before its end, and the answers.
 //!
-//! Owns the fields of a form, the answers, and the rule that no form asks for a secret. `answers` checks an answer.
-//! Never interprets the state of a server: only the server reads it.
+//! Owns the fields of a server's form, the permission that a coding agent asks for, the answers, and the rule that no
+//! form asks for a secret. `answers` checks an answer. Never interprets the state of a call: only its tool reads it.
 //! Pitfall: a text of the server without a bound; whoever builds a request has cut and escaped each text for people.
 
 mod answers;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 pub use self::answers::AnswerError;
+use crate::approval::{ApprovalScope, ApprovalState};
 
 /// Parts of a field's name or label that stand for a secret, in lowercase letters and digits.
 const SECRET_WORDS: [&str; 14] = [
@@ -30,20 +31,63 @@ const SECRET_WORDS: [&str; 14] = [
     "securitycode",
 ];
 
-/// A request of a server for input, in the middle of a call.
+/// A request of a call to the person, before its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputRequest {
     /// What the person sees.
-    pub prompt: InputPrompt,
-    /// The server's name of the request.
+    #[serde(flatten)]
+    pub subject: RequestSubject,
+    /// The tool's name of the request.
     pub key: String,
-    /// The state of the call, which goes back to the server unchanged.
+    /// The state of the call, which goes back to the tool unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
 }
 
-/// An input request with its answer.
+/// What a call asks the person for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum RequestSubject {
+    /// Input for a server.
+    #[serde(rename = "prompt")]
+    Input(InputPrompt),
+    /// Permission for an action of a coding agent. Decided like an approval of a call.
+    #[serde(rename = "permission")]
+    Permission(PermissionPrompt),
+}
+
+/// An action for which a coding agent asks permission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionPrompt {
+    /// The coding agent.
+    pub agent: String,
+    /// The action in words: untrusted text, never shortened, with visible escapes for invisible characters. The first
+    /// line is its title.
+    pub details: String,
+}
+
+impl InputRequest {
+    /// The input for a server; none for a permission.
+    #[must_use]
+    pub const fn prompt(&self) -> Option<&InputPrompt> {
+        match &self.subject {
+            RequestSubject::Input(prompt) => Some(prompt),
+            RequestSubject::Permission(_) => None,
+        }
+    }
+
+    /// The action of a coding agent; none for input.
+    #[must_use]
+    pub const fn permission(&self) -> Option<&PermissionPrompt> {
+        match &self.subject {
+            RequestSubject::Input(_) => None,
+            RequestSubject::Permission(permission) => Some(permission),
+        }
+    }
+}
+
+/// An input request with its answer. A permission has no answer of its own: the state of the approval decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputExchange {
@@ -195,22 +239,35 @@ pub enum InputAnswer {
 /// The answer of the person, for the repeated call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputReply {
-    /// The server's name of the request.
+    /// The tool's name of the request.
     pub key: String,
     /// The state of the call.
     pub request_state: Option<String>,
-    /// The answer.
+    /// The answer. An allowed permission is accepted without content.
     pub answer: InputAnswer,
+    /// How far an allowed permission reaches; none for input.
+    pub scope: Option<ApprovalScope>,
 }
 
 impl InputExchange {
-    /// The answer for the repeated call; an unanswered request counts as cancelled.
+    /// The answer for the repeated call of an approval in this state; an unanswered request counts as cancelled.
     #[must_use]
-    pub fn reply(&self) -> InputReply {
+    pub fn reply(&self, state: &ApprovalState) -> InputReply {
+        let (answer, scope) = match (&self.request.subject, state) {
+            (RequestSubject::Input(_), _) => (self.answer.clone(), None),
+            (RequestSubject::Permission(_), ApprovalState::Approved { scope, .. }) => {
+                (Some(InputAnswer::Accept { content: None }), Some(*scope))
+            }
+            (RequestSubject::Permission(_), ApprovalState::Denied { .. }) => {
+                (Some(InputAnswer::Decline), None)
+            }
+            (RequestSubject::Permission(_), _) => (None, None),
+        };
         InputReply {
             key: self.request.key.clone(),
             request_state: self.request.request_state.clone(),
-            answer: self.answer.clone().unwrap_or(InputAnswer::Cancel),
+            answer: answer.unwrap_or(InputAnswer::Cancel),
+            scope,
         }
     }
 }
@@ -301,7 +358,8 @@ mod tests {
     fn unanswered_request_counts_as_cancelled() {
         let body = InputBody::Form { fields: vec![field("name", None, text())] };
         let prompt = InputPrompt { server: "cal".into(), message: "Who?".into(), body };
-        let request = InputRequest { prompt, key: "q".into(), request_state: Some("s".into()) };
+        let subject = RequestSubject::Input(prompt);
+        let request = InputRequest { subject, key: "q".into(), request_state: Some("s".into()) };
         let exchange = InputExchange { request, answer: None };
         let stored: InputExchange = serde_json::from_value(json!(exchange)).expect("an exchange");
         assert_eq!(stored, exchange);
@@ -309,7 +367,33 @@ mod tests {
             key: "q".into(),
             request_state: Some("s".into()),
             answer: InputAnswer::Cancel,
+            scope: None,
         };
-        assert_eq!(stored.reply(), expected);
+        let expired = ApprovalState::Expired { at: crate::UnixMs(0) };
+        assert_eq!(stored.reply(&expired), expected);
+    }
+
+    #[test]
+    fn permission_is_decided_by_the_approval() {
+        let permission = PermissionPrompt { agent: "coder".into(), details: "Edit a.rs".into() };
+        let subject = RequestSubject::Permission(permission);
+        let request = InputRequest { subject, key: "k".into(), request_state: None };
+        let exchange = InputExchange { request, answer: None };
+        let stored: InputExchange = serde_json::from_value(json!(exchange)).expect("an exchange");
+        assert_eq!(stored, exchange);
+        let at = crate::UnixMs(0);
+        let accepted = InputAnswer::Accept { content: None };
+        for (state, answer, scope) in [
+            (
+                ApprovalState::Approved { scope: ApprovalScope::Run, at },
+                accepted,
+                Some(ApprovalScope::Run),
+            ),
+            (ApprovalState::Denied { reason: None, at }, InputAnswer::Decline, None),
+            (ApprovalState::Expired { at }, InputAnswer::Cancel, None),
+        ] {
+            let reply = stored.reply(&state);
+            assert_eq!((reply.answer, reply.scope), (answer, scope), "{state:?}");
+        }
     }
 }

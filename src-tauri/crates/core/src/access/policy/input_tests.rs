@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::approval::DecisionSurface;
 use crate::input_request::{
-    InputAnswer, InputBody, InputExchange, InputPrompt, InputReply, InputRequest,
+    InputAnswer, InputBody, InputExchange, InputPrompt, InputReply, InputRequest, RequestSubject,
 };
 use crate::tool::{Annotations, RateLimit, ToolDomain};
 use crate::{ApprovalId, RunId};
@@ -37,7 +37,9 @@ fn decided(state: ApprovalState, answer: Option<InputAnswer>) -> Approval {
     let (arguments, surroundings) = (json!({ "cups": 2 }), Surroundings::default());
     let body = InputBody::Form { fields: Vec::new() };
     let prompt = InputPrompt { server: "shop".to_owned(), message: "Who?".to_owned(), body };
-    let request = InputRequest { prompt, key: "q".to_owned(), request_state: Some("s".to_owned()) };
+    let subject = RequestSubject::Input(prompt);
+    let request =
+        InputRequest { subject, key: "q".to_owned(), request_state: Some("s".to_owned()) };
     Approval {
         id: ApprovalId::new("form"),
         run_id: RunId::new("r1"),
@@ -85,7 +87,10 @@ fn any_decision_about_input_permits_one_call_with_it() {
         };
         assert_eq!(authorization, Authorization::Approval(ApprovalId::new("form")));
         let (key, request_state) = ("q".to_owned(), Some("s".to_owned()));
-        assert_eq!(call.input(), Some(&InputReply { key, request_state, answer: expected }));
+        assert_eq!(
+            call.input(),
+            Some(&InputReply { key, request_state, answer: expected, scope: None })
+        );
         let used = Approval { used_at: Some(AT), ..approval };
         assert_eq!(ruling(used), CallRuling::Ask, "an answer is for one call");
     }

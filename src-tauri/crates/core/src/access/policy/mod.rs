@@ -18,7 +18,6 @@ use crate::approval::{
     Surroundings, canonical,
 };
 use crate::extension::{ExtensionName, ToolOrigin};
-use crate::input_request::InputExchange;
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, ToolDomain, ToolSpec};
@@ -394,7 +393,7 @@ impl NeedsApproval {
     }
 
     fn permitted_by(self, approval: &Approval) -> CallRuling {
-        let input = approval.input.as_ref().map(InputExchange::reply);
+        let input = approval.input.as_ref().map(|input| input.reply(&approval.state));
         let call = ApprovedCall::new(self.arguments).with_input(input);
         CallRuling::Permitted(Box::new(call), Authorization::Approval(approval.id.clone()))
     }

@@ -95,6 +95,28 @@ pub const MOST_CALLS: usize = 20;
 /// The only tool of the closing turn.
 pub const COMPLETE_RUN: &str = "complete_run";
 
+/// The outcome of an unattended run whose report nobody can correct. `author` begins the error.
+#[must_use]
+pub fn outcome_of_report(author: &str, text: &str) -> Outcome {
+    let text = match sentinel_in(answer_in(text)) {
+        Sentinel::Alone => return Outcome::of(RunState::NothingToReport),
+        Sentinel::Beside(rest) => rest,
+        Sentinel::Absent => answer_in(text).to_owned(),
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return Outcome::failed(format!("{author} ended without a report."));
+    }
+    if ends_with_question_mark(text) {
+        let what = format!("{author} ended with a question, but the run is unattended");
+        return Outcome {
+            error_for_log: Some(what.clone()),
+            ..Outcome::failed(format!("{what}: {text}"))
+        };
+    }
+    Outcome::succeeded(text)
+}
+
 impl Turn {
     /// Starts with the given messages: transcript, context and task. `tools` are the names of the offered tools.
     #[must_use]

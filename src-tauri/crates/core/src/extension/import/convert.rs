@@ -57,9 +57,9 @@ pub(super) fn convert(
     let SecretsAndNotes { secrets, notes: value_notes } = secrets.finish();
     notes.extend(value_notes);
     let definition = ServerDefinition {
-        transport,
         start_timeout_seconds: start_limit.and_then(|limit| seconds(limit, MAX_START_SECONDS)),
         call_timeout_seconds: call_limit.and_then(|limit| seconds(limit, MAX_CALL_SECONDS)),
+        ..ServerDefinition::new(transport)
     };
     let original_name = original_name.to_owned();
     Ok(ImportedServer { name, original_name, definition, is_enabled, secrets, notes })

@@ -2,12 +2,12 @@
 //!
 //! The lock-screen text names the tool, and the file or host. It never has the arguments: a notification is read over
 //! shoulders and kept by the system. The whole text, for channels, has the complete preview, because a person decides
-//! there. An input request has its message.
+//! there. An input request has its message, and a permission of a coding agent its action.
 
 use crate::approval::Approval;
 use crate::channel::{ChannelDirectory, MessageKind, Route};
 use crate::delivery::NewDelivery;
-use crate::input_request::InputPrompt;
+use crate::input_request::PermissionPrompt;
 use crate::naming::place_of_call;
 use crate::text::{escape_invisible, first_line, strip_invisible};
 use crate::{DeliveryId, Job, Run};
@@ -75,14 +75,14 @@ pub fn announce_approval(
 
 /// Whether a button below the message may decide an approval: an ordinary call, whose whole effect the message shows.
 #[must_use]
-pub const fn has_decision_buttons(approval: &Approval) -> bool {
-    !approval.is_highest && approval.input.is_none()
+pub fn has_decision_buttons(approval: &Approval) -> bool {
+    !approval.is_highest && approval.input_prompt().is_none()
 }
 
 /// The whole text of a request in Markdown. A paired recipient gets buttons below it.
 fn request_text(approval: &Approval, is_paired: bool) -> String {
     let headline = headline(approval);
-    if approval.input.is_some() {
+    if approval.input_prompt().is_some() {
         return format!("{headline}\n\n{OPEN_TO_ANSWER}");
     }
     let preview = code_block(&approval.preview);
@@ -107,16 +107,19 @@ fn code_block(text: &str) -> String {
 }
 
 fn headline(approval: &Approval) -> String {
-    if let Some(input) = &approval.input {
-        return input_body(&input.request.prompt);
+    if let Some(prompt) = approval.input_prompt() {
+        return asks(&prompt.server, &prompt.message);
+    }
+    if let Some(PermissionPrompt { agent, details }) = approval.permission() {
+        return asks(agent, details);
     }
     let place = place_of_call(&approval.tool, &approval.arguments);
     let place = place.map(|place| format!(" on {place}")).unwrap_or_default();
     format!("Needs your approval to use {}{place}.", approval.tool)
 }
 
-fn input_body(prompt: &InputPrompt) -> String {
-    format!("{} asks: {}", prompt.server, first_line(&prompt.message, MAX_MESSAGE, strip_invisible))
+fn asks(server: &str, message: &str) -> String {
+    format!("{server} asks: {}", first_line(message, MAX_MESSAGE, strip_invisible))
 }
 
 #[cfg(test)]

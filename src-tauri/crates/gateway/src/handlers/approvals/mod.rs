@@ -73,9 +73,8 @@ async fn decide_from(
     if let DecisionDraft::Always { rules, .. } = &params.decision {
         super::input::check_secrets(context, "decision.rules", &json!(rules)).await?;
     }
-    let decision = match &approval.input {
-        Some(input) => {
-            let prompt = &input.request.prompt;
+    let decision = match approval.input_prompt() {
+        Some(prompt) => {
             ApprovalDecision::Answer(parse_input_answer(context, params.decision, prompt).await?)
         }
         None => parse_decision(context, params.decision, &approval)?,

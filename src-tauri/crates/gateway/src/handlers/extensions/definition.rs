@@ -19,9 +19,25 @@ const MAX_START_SECONDS: u32 = 300;
 /// The maximum of `callTimeoutSeconds`.
 const MAX_CALL_SECONDS: u32 = 3_600;
 
+/// The maximum of `mode`.
+const MAX_MODE_BYTES: usize = 200;
+
 /// Refuses a definition that no server can be started or reached with.
 pub(super) fn check_definition(server: &ServerDefinition) -> Result<(), RpcError> {
-    let ServerDefinition { transport, start_timeout_seconds, call_timeout_seconds } = server;
+    let ServerDefinition {
+        transport,
+        protocol: _,
+        mode,
+        start_timeout_seconds,
+        call_timeout_seconds,
+    } = server;
+    if mode.is_some() && !server.is_coding_agent() {
+        return Err(RpcError::field("server.mode", "is for a coding agent (`protocol: acp`)"));
+    }
+    if mode.as_ref().is_some_and(|mode| mode.trim().is_empty() || mode.len() > MAX_MODE_BYTES) {
+        let message = format!("must be 1 to {MAX_MODE_BYTES} characters");
+        return Err(RpcError::field("server.mode", &message));
+    }
     check_seconds("server.startTimeoutSeconds", *start_timeout_seconds, MAX_START_SECONDS)?;
     check_seconds("server.callTimeoutSeconds", *call_timeout_seconds, MAX_CALL_SECONDS)?;
     match transport {
@@ -45,6 +61,10 @@ pub(super) fn check_definition(server: &ServerDefinition) -> Result<(), RpcError
                 None => Ok(()),
             }
         }
+        ServerTransport::Http { .. } if server.is_coding_agent() => Err(RpcError::field(
+            "server.transport.kind",
+            "must be `stdio`: Rouse starts a coding agent as a program on this computer",
+        )),
         ServerTransport::Http { url, headers, oauth } => {
             check_url(url)?;
             check_headers(headers)?;

@@ -10,7 +10,9 @@ mod definition;
 mod sign_in;
 mod package;
 
-use rouse_core::extension::{Extension, ExtensionName, ServerTransport, ToolAccess, tool_name};
+use rouse_core::extension::{
+    AGENT_PRESETS, AgentPreset, Extension, ExtensionName, ServerTransport, ToolAccess, tool_name,
+};
 use serde_json::json;
 
 use self::consent::{check_hash, held_page, pins_of, proposals, tools_page};
@@ -24,9 +26,10 @@ use crate::command_text::command_text;
 use crate::context::{Context, PlannedPackage, ServerInspection};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    ChangeResult, ConsentPage, EmptyObject, ExtensionAcceptParams, ExtensionAccessParams,
-    ExtensionDetail, ExtensionDraft, ExtensionEnabledParams, ExtensionInstallParams, ExtensionRef,
-    ExtensionRemoved, ExtensionToolView, ExtensionView, ExtensionsListResult, ServerToolsPage,
+    AgentPresetsResult, ChangeResult, ConsentPage, EmptyObject, ExtensionAcceptParams,
+    ExtensionAccessParams, ExtensionDetail, ExtensionDraft, ExtensionEnabledParams,
+    ExtensionInstallParams, ExtensionRef, ExtensionRemoved, ExtensionToolView, ExtensionView,
+    ExtensionsListResult, ServerToolsPage,
 };
 
 pub(crate) async fn list(
@@ -43,6 +46,15 @@ pub(crate) async fn get(
     params: ExtensionRef,
 ) -> Result<ExtensionDetail, RpcError> {
     detail(context, params.name).await
+}
+
+/// The known coding agents.
+pub(crate) async fn agent_presets(
+    _: &Context,
+    _: EmptyObject,
+) -> Result<AgentPresetsResult, RpcError> {
+    let presets = AGENT_PRESETS.iter().map(AgentPreset::view);
+    Ok(AgentPresetsResult { presets: presets.collect() })
 }
 
 /// The page of an installation or an update. Starts nothing.
@@ -223,6 +235,7 @@ fn list_view(context: &Context, name: ExtensionName, extension: Extension) -> Ex
     ExtensionView {
         transport: command_text(&extension.server.transport),
         is_enabled: extension.is_enabled,
+        is_coding_agent: extension.server.is_coding_agent(),
         state: status.state,
         label: status.state.label().to_owned(),
         reason: status.reason,

@@ -101,6 +101,7 @@ pub(super) async fn run_steps(
             arguments: step.arguments.clone(),
             environment: step.environment.clone(),
             folder: Some(folder.to_owned()),
+            task_folder: None,
             folders: Vec::new(),
             hosts: Vec::new(),
             is_unconfined: true,

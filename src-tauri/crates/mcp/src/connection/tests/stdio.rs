@@ -25,6 +25,7 @@ fn command() -> ServerCommand {
         arguments: Vec::new(),
         environment: BTreeMap::new(),
         folder: None,
+        task_folder: None,
         folders: Vec::new(),
         hosts: Vec::new(),
         is_unconfined: false,
@@ -396,6 +397,7 @@ async fn input_request_is_answered_by_a_second_call() {
         key: requested.key,
         request_state: requested.request_state,
         answer: InputAnswer::Decline,
+        scope: None,
     };
     next_sent(&mut sent, |message| message["method"] == "tools/call").await;
     let again = connection.call_tool("work", Map::new(), Some(&reply), LIMIT, silent()).await;

@@ -1,0 +1,40 @@
+//! The folder in which a coding agent works.
+//!
+//! Owns the check that the folder lies in the workspace of the run or in a folder that its job may write to. Pitfall: a
+//! link on the way could lead elsewhere, so the real path must lie in the same folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rouse_core::extension::TaskFolders;
+use rouse_core::job::FolderAccess;
+use rouse_core::tool::ToolContext;
+
+use super::LineProcesses;
+use crate::workspace::{RunFolders, expand_granted_path};
+
+impl TaskFolders for LineProcesses {
+    fn find(&self, path: &str, context: &ToolContext) -> Result<PathBuf, String> {
+        let hidden: Arc<[PathBuf]> = self.config.hidden.as_slice().into();
+        let folders = RunFolders::new(context, &hidden);
+        let found = folders.resolve(path, FolderAccess::Write);
+        let found = found.map_err(|error| {
+            format!("The folder {path} cannot be used: {error}. Use a folder in the workspace, or give the job write access to the folder.")
+        })?;
+        let root = found.folder.canonicalize();
+        let real = found.folder.join(found.path.as_path()).canonicalize();
+        match (root, real) {
+            (Ok(root), Ok(real)) if real.is_dir() && real.starts_with(&root) => Ok(real),
+            (_, Err(error)) => Err(format!(
+                "The folder {path} cannot be used: {error}. Create the folder, or choose another."
+            )),
+            _ => Err(format!(
+                "{path} is not a folder, or a link leads out of it. Choose another folder."
+            )),
+        }
+    }
+
+    fn expand_home(&self, path: &str) -> PathBuf {
+        expand_granted_path(path)
+    }
+}
