@@ -33,6 +33,14 @@ model?: string,
  */
 fallbacks?: Array<string>, 
 /**
+ * Coding agent that works on the task in the place of a model.
+ */
+agent?: ExtensionName, 
+/**
+ * Folder in which the coding agent works; the workspace when absent.
+ */
+cwd?: string, 
+/**
  * Whether tools are offered [default: true].
  */
 useTools?: boolean, 
@@ -4453,7 +4461,7 @@ secrets: Array<SecretView>,
 warning: string | null, };
 
 /**
- * How an MCP server is started or reached, and what the server may use.
+ * How a server is started or reached, and what the server may use.
  */
 export type ServerDefinition = { 
 /**
@@ -4461,11 +4469,19 @@ export type ServerDefinition = {
  */
 transport: ServerTransport, 
 /**
+ * The protocol [default: mcp].
+ */
+protocol?: ServerProtocol, 
+/**
+ * Session mode of a coding agent, such as `default`; that of the agent's settings when absent.
+ */
+mode?: string, 
+/**
  * Time limit of the start in seconds [default: 30].
  */
 startTimeoutSeconds?: number, 
 /**
- * Time limit of a call without progress in seconds [default: 60].
+ * Time limit of a call without progress in seconds [default: 60, of a coding agent 600].
  */
 callTimeoutSeconds?: number, };
 
@@ -4493,6 +4509,11 @@ key?: string,
  * Environment variable with the key, instead.
  */
 keyEnv?: string, };
+
+/**
+ * The protocol of a server.
+ */
+export type ServerProtocol = "mcp" | "acp";
 
 /**
  * The state of a server.
@@ -4550,7 +4571,7 @@ error: string | null,
 componentChanges?: Array<string>, };
 
 /**
- * The way to an MCP server.
+ * The way to a server.
  */
 export type ServerTransport = { "kind": "stdio", 
 /**

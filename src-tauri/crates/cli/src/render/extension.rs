@@ -174,6 +174,7 @@ mod tests {
     fn held_tools_of_a_quarantined_server_are_named_once() {
         let lines = |state, reason: Option<&str>, held| {
             notices(&ExtensionView {
+                is_coding_agent: false,
                 name: "cal".parse().expect("a name"),
                 transport: String::new(),
                 is_enabled: true,

@@ -76,7 +76,7 @@ pub(super) async fn run(command: Command, engine: &EngineConnection) -> Result<(
 
 async fn list(engine: &EngineConnection) -> Result<(), CliError> {
     engine
-        .show("extensions.list", json!({}), |found: ExtensionsListResult| {
+        .show("extensions.list", json!({}), |_, found: ExtensionsListResult| {
             print_agent_table(&found.extensions);
         })
         .await

@@ -109,6 +109,7 @@ mod tests {
 
     fn extension(name: &str, state: ServerState, reason: Option<&str>) -> ExtensionView {
         ExtensionView {
+            is_coding_agent: false,
             name: name.parse().expect("a name"),
             transport: String::new(),
             is_enabled: name != "disabled",
