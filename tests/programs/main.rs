@@ -45,6 +45,7 @@ mod channels;
 #[cfg(target_os = "linux")]
 mod wake_up;
 mod kills;
+mod killed_delegation;
 mod concurrent_starts;
 mod soak;
 mod models;

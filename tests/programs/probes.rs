@@ -178,6 +178,7 @@ impl<'h> ProbeEngine<'h> {
             | "mcpAccess.list"
             | "devices.list"
             | "extensions.list"
+            | "agents.presets"
             | "extensions.verify"
             | "skills.list"
             | "providers.list"

@@ -1,10 +1,22 @@
-//! MCP servers of an engine in this process: installation, consent, jobs.
+//! MCP servers and coding agents of an engine in this process: installation, consent, jobs.
 //!
 //! Never starts a server itself; the engine does.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::engine::{TestEngine, agent_job};
+
+/// The definition of the coding agent double at `program` with these arguments. Its sessions are stored in `folder`.
+pub fn coding_agent(program: &Path, folder: &Path, arguments: &[&str]) -> Value {
+    let mut words = vec!["--sessions".to_owned(), folder.display().to_string()];
+    words.extend(arguments.iter().map(|word| (*word).to_owned()));
+    let transport = json!({
+        "kind": "stdio", "command": program, "arguments": words, "isUnconfined": true,
+    });
+    json!({ "transport": transport, "protocol": "acp", "mode": "default" })
+}
 
 /// Installs the server `name` and returns the page of its tools.
 pub async fn install(engine: &TestEngine, name: &str, server: Value) -> Value {

@@ -2,20 +2,14 @@
 
 use std::path::Path;
 
-use rouse_tests::mcp::install;
+use rouse_tests::mcp::{coding_agent, install};
 use rouse_tests::{EngineBuilder, TestEngine, agent_job, built_program};
 use serde_json::{Value, json};
 
 /// The definition of the double with these arguments. Sessions are stored in `folder`.
 pub(crate) fn double(folder: &Path, arguments: &[&str]) -> Value {
     let program = built_program("ROUSE_ACP_DOUBLE", "acp-double", "rouse-testkit");
-    let sessions = folder.to_str().expect("text");
-    let own = ["--sessions", sessions];
-    let arguments: Vec<&str> = own.into_iter().chain(arguments.iter().copied()).collect();
-    let transport = json!({
-        "kind": "stdio", "command": program, "arguments": arguments, "isUnconfined": true,
-    });
-    json!({ "transport": transport, "protocol": "acp", "mode": "default" })
+    coding_agent(&program, folder, arguments)
 }
 
 /// An engine with the double as the agent `coder`.

@@ -166,3 +166,28 @@ async fn fields_of_a_model_are_refused_with_an_agent() {
     assert!(error.message.contains("payload.model") && error.message.contains("payload.maxSteps"));
     engine.host.stop().await;
 }
+
+/// The private folder is the home, and the folder of the task is the only other one that can be changed.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn confined_agent_changes_its_folder_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let mut server = double(folder.path(), &[]);
+    server["transport"]["isUnconfined"] = json!(false);
+    server["transport"]["arguments"] = json!([]);
+    let page = install(&engine, "coder", server).await;
+    assert_eq!(page["error"], Value::Null, "{page}");
+    let id = start(&engine, "ask a.txt one\nvariable HOME\nfolder").await;
+    engine.decide(&approval(&engine).await, "once").await;
+    let run = engine.wait_for_run(&id, "succeeded").await;
+    let workspace = folder.path().join("workspace").canonicalize().expect("there");
+    let report = run["summary"].as_str().expect("a text");
+    assert!(report.ends_with(workspace.to_str().expect("text")), "{report}");
+    assert_eq!(text_of(folder.path(), "a.txt"), "one\n");
+    let config = folder.path().join("config.toml");
+    let id = start(&engine, &format!("append {} x", config.display())).await;
+    engine.wait_for_run(&id, "failed").await;
+    assert!(!std::fs::read_to_string(&config).unwrap_or_default().contains('x'));
+    engine.host.stop().await;
+}

@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     RequestPermissionOutcome, RequestPermissionResponse, SelectedPermissionOutcome, ToolCall,
     ToolCallContent,
 };
-use rouse_core::approval::{ApprovalScope, canonical};
+use rouse_core::approval::canonical;
 use rouse_core::text::{escape_invisible, hex_digits};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -24,7 +24,9 @@ const MAX_DETAILS: usize = 256 << 10;
 /// The decision about a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PermissionDecision {
-    Allow(ApprovalScope),
+    AllowOnce,
+    /// Also for the same action in the rest of the task.
+    AllowForRun,
     Deny,
     /// The turn is cancelled.
     Cancel,
@@ -85,7 +87,9 @@ pub(super) fn answer_of(
     decision: PermissionDecision,
 ) -> RequestPermissionResponse {
     let option = match decision {
-        PermissionDecision::Allow(_) => option_of(options, PermissionOptionKind::AllowOnce),
+        PermissionDecision::AllowOnce | PermissionDecision::AllowForRun => {
+            option_of(options, PermissionOptionKind::AllowOnce)
+        }
         PermissionDecision::Deny => option_of(options, PermissionOptionKind::RejectOnce),
         PermissionDecision::Cancel => None,
     };

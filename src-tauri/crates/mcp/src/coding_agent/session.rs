@@ -15,7 +15,6 @@ use agent_client_protocol::v1::schema::{
     PromptRequest, PromptResponse, RequestPermissionRequest, RequestPermissionResponse, SessionId,
     SessionModeId, SetSessionModeRequest, StopReason, TextContent, ToolCall,
 };
-use rouse_core::approval::ApprovalScope;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::connection::{AgentConnection, AgentError, AgentEvent};
@@ -150,7 +149,7 @@ impl AgentSession {
         if let Some(request) = self.waiting.pop_front_if(is_asked) {
             respond(request, decision);
         }
-        if decision == PermissionDecision::Allow(ApprovalScope::Run) {
+        if decision == PermissionDecision::AllowForRun {
             self.decided.insert(hash.to_owned(), decision);
         }
     }
@@ -228,8 +227,8 @@ impl AgentSession {
         while let Some(request) = self.waiting.front() {
             let hash = action_hash(&request.action);
             let decided = self.decided.remove(&hash);
-            if let Some(decision @ PermissionDecision::Allow(ApprovalScope::Run)) = decided {
-                self.decided.insert(hash.clone(), decision);
+            if decided == Some(PermissionDecision::AllowForRun) {
+                self.decided.insert(hash.clone(), PermissionDecision::AllowForRun);
             }
             let details = details_of(&request.action, &request.options);
             let decision = match (decided, details) {

@@ -228,16 +228,17 @@ impl AgentTask<'_> {
                 self.name
             )));
         };
-        let decision = match (&reply.answer, reply.scope) {
-            (InputAnswer::Accept { .. }, Some(scope)) => PermissionDecision::Allow(scope),
-            (InputAnswer::Decline, _) => PermissionDecision::Deny,
-            (InputAnswer::Accept { .. } | InputAnswer::Cancel, _) => {
-                return Err(self.expired(&state).await);
-            }
+        let decision = match &reply.answer {
+            InputAnswer::Accept { .. } if reply.is_for_run => PermissionDecision::AllowForRun,
+            InputAnswer::Accept { .. } => PermissionDecision::AllowOnce,
+            InputAnswer::Decline => PermissionDecision::Deny,
+            InputAnswer::Cancel => return Err(self.expired(&state).await),
         };
         if reply.key == START_AGAIN {
             return match decision {
-                PermissionDecision::Allow(_) => self.begin().await,
+                PermissionDecision::AllowOnce | PermissionDecision::AllowForRun => {
+                    self.begin().await
+                }
                 PermissionDecision::Deny | PermissionDecision::Cancel => {
                     Err(self.not_started_again(&state))
                 }
@@ -442,7 +443,7 @@ fn trimmed(text: &str) -> String {
 /// The message to a loaded session, which does not know the decision.
 fn continuation(action: &str, decision: PermissionDecision) -> String {
     match decision {
-        PermissionDecision::Allow(_) => format!(
+        PermissionDecision::AllowOnce | PermissionDecision::AllowForRun => format!(
             "The user allowed this action: {action}. Carry it out now, then continue with the task."
         ),
         PermissionDecision::Deny | PermissionDecision::Cancel => format!(

@@ -105,7 +105,7 @@ mod tests {
             key: "q".to_owned(),
             request_state: Some("s".to_owned()),
             answer: InputAnswer::Accept { content },
-            scope: None,
+            is_for_run: false,
         };
         let params = json!(call_params("work", Map::new(), Some(&reply)));
         let expected = json!({"q": {"action": "accept", "content": {"name": "Ada"}}});

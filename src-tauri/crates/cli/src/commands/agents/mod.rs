@@ -12,7 +12,7 @@ use rouse_gateway::wire::ExtensionsListResult;
 use rouse_host::find_program;
 use serde_json::json;
 
-use super::mcp::{DefinitionArgs, InstallOffer, offer_install, runtime_program};
+use super::mcp::{DefinitionArgs, InstallOffer, ProgramArgs, offer_install, runtime_program};
 use crate::render::extension::print_agent_table;
 use crate::render::facts::{fact, fact_lines};
 use crate::resolve::engine::EngineConnection;
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HASH")]
     accept: Option<String>,
     #[command(flatten)]
-    definition: DefinitionArgs,
+    program: ProgramArgs,
 }
 
 pub(super) async fn run(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
@@ -119,7 +119,8 @@ async fn add(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
 
 /// The definition and the package of the flags.
 fn requested_agent(args: Args) -> Result<(ServerDefinition, Option<ExtensionSource>), CliError> {
-    let Args { name, preset, mode, no_settings, no_hosts, npm, definition, .. } = args;
+    let Args { name, preset, mode, no_settings, no_hosts, npm, program, .. } = args;
+    let definition = DefinitionArgs::from(program);
     let preset_name = preset.as_deref().unwrap_or(name.as_str());
     let found = AgentPreset::named(preset_name);
     if let (Some(unknown), None) = (&preset, found) {

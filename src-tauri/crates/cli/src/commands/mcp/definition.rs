@@ -17,21 +17,37 @@ use super::import::read_server;
 use super::oauth_flags::OAuthFlags;
 use crate::resolve::error::CliError;
 
-/// The definition of a server.
+/// A program and what it may use.
 #[derive(Debug, Default, clap::Args)]
-pub(in crate::commands) struct DefinitionArgs {
+pub(in crate::commands) struct ProgramArgs {
     /// Variable of the process; a value may hold {{secret:NAME}}; repeatable
     #[arg(long = "env", value_name = "KEY=VALUE")]
     environment: Vec<String>,
-    /// Folder that the server may use: ~/Notes:write; repeatable [default: its private folder]
+    /// Folder that the program may use: ~/Notes:write; repeatable [default: its private folder]
     #[arg(long = "folder", value_name = "PATH[:write]")]
     folders: Vec<String>,
-    /// Host that the server may reach; repeatable [default: no network]
+    /// Host that the program may reach; repeatable [default: no network]
     #[arg(long = "host", value_name = "HOST")]
     hosts: Vec<String>,
-    /// Run the server with your own rights, outside the sandbox
+    /// Run the program with your own rights, outside the sandbox
     #[arg(long)]
     own_rights: bool,
+    /// Time limit of the start in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    start_timeout: Option<u32>,
+    /// Time limit of a call without progress in seconds [default: 60, of a coding agent 600]
+    #[arg(long, value_name = "SECONDS")]
+    call_timeout: Option<u32>,
+    /// Program and arguments, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// The definition of a server.
+#[derive(Debug, Default, clap::Args)]
+pub(in crate::commands) struct DefinitionArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
     /// URL of a server that runs elsewhere
     #[arg(long, value_name = "URL", conflicts_with_all = ["from", "command"])]
     url: Option<String>,
@@ -43,15 +59,12 @@ pub(in crate::commands) struct DefinitionArgs {
     /// File with one server of an `mcpServers` document; - reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<String>,
-    /// Time limit of the start in seconds [default: 30]
-    #[arg(long, value_name = "SECONDS")]
-    start_timeout: Option<u32>,
-    /// Time limit of a call without progress in seconds [default: 60]
-    #[arg(long, value_name = "SECONDS")]
-    call_timeout: Option<u32>,
-    /// Program and arguments, after --
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
+}
+
+impl From<ProgramArgs> for DefinitionArgs {
+    fn from(program: ProgramArgs) -> Self {
+        Self { program, ..Self::default() }
+    }
 }
 
 /// The definition of flags or of a document.
@@ -83,7 +96,7 @@ impl DefinitionArgs {
                 oauth: None,
             }),
             (None, None) => {
-                let mut words = std::mem::take(&mut self.command).into_iter();
+                let mut words = std::mem::take(&mut self.program.command).into_iter();
                 let Some(command) = words.next() else {
                     return Err(CliError::input(
                         "Name the server: its command after --, --url URL, or --from FILE",
@@ -97,8 +110,8 @@ impl DefinitionArgs {
         if let ServerTransport::Stdio { command, .. } = &mut server.transport {
             *command = absolute_program(command);
         }
-        server.start_timeout_seconds = self.start_timeout.or(server.start_timeout_seconds);
-        server.call_timeout_seconds = self.call_timeout.or(server.call_timeout_seconds);
+        server.start_timeout_seconds = self.program.start_timeout.or(server.start_timeout_seconds);
+        server.call_timeout_seconds = self.program.call_timeout.or(server.call_timeout_seconds);
         // A flag may have replaced the value of the document.
         let written = json!(server.transport).to_string();
         secrets.retain(|secret: &ImportedSecret| {
@@ -112,18 +125,18 @@ impl DefinitionArgs {
         mut self,
         runtime: &str,
     ) -> Result<ServerDefinition, CliError> {
-        let words = std::mem::take(&mut self.command);
+        let words = std::mem::take(&mut self.program.command);
         self.with_transport(stdio(runtime_program(runtime), words))
     }
 
     /// Whether words follow `--`.
     pub(in crate::commands) const fn has_command(&self) -> bool {
-        !self.command.is_empty()
+        !self.program.command.is_empty()
     }
 
     /// The definition of a folder: the words after `--` are its command, as written.
     pub(super) fn into_folder_draft(mut self) -> Result<ServerDefinition, CliError> {
-        let mut words = std::mem::take(&mut self.command).into_iter();
+        let mut words = std::mem::take(&mut self.program.command).into_iter();
         let Some(command) = words.next() else {
             return Err(CliError::input(
                 "--folder-source: write the program and its arguments after --",
@@ -138,7 +151,7 @@ impl DefinitionArgs {
         server: ServerDefinition,
     ) -> Result<ServerDefinition, CliError> {
         let mut transport = server.transport;
-        let words = std::mem::take(&mut self.command);
+        let words = std::mem::take(&mut self.program.command);
         match &mut transport {
             ServerTransport::Stdio { arguments, .. } => arguments.extend(words),
             ServerTransport::Http { .. } if words.is_empty() => {}
@@ -153,7 +166,7 @@ impl DefinitionArgs {
 
     /// The variables and headers of the flags.
     pub(super) fn given_values(&self) -> Result<BTreeMap<String, String>, CliError> {
-        let mut values = parse_pairs("--env", "KEY=VALUE", &self.environment, '=')?;
+        let mut values = parse_pairs("--env", "KEY=VALUE", &self.program.environment, '=')?;
         values.extend(parse_pairs("--header", "KEY: VALUE", &self.headers, ':')?);
         Ok(values)
     }
@@ -161,8 +174,8 @@ impl DefinitionArgs {
     fn with_transport(self, mut transport: ServerTransport) -> Result<ServerDefinition, CliError> {
         self.apply_flags(&mut transport)?;
         Ok(ServerDefinition {
-            start_timeout_seconds: self.start_timeout,
-            call_timeout_seconds: self.call_timeout,
+            start_timeout_seconds: self.program.start_timeout,
+            call_timeout_seconds: self.program.call_timeout,
             ..ServerDefinition::new(transport)
         })
     }
@@ -174,19 +187,25 @@ impl DefinitionArgs {
                 if !self.headers.is_empty() {
                     return Err(CliError::input("--header is for a server with --url"));
                 }
-                environment.extend(parse_pairs("--env", "KEY=VALUE", &self.environment, '=')?);
-                for folder in &self.folders {
+                environment.extend(parse_pairs(
+                    "--env",
+                    "KEY=VALUE",
+                    &self.program.environment,
+                    '=',
+                )?);
+                for folder in &self.program.folders {
                     let folder = folder
                         .parse::<FolderGrant>()
                         .map_err(|error| CliError::input(format!("--folder: {error}")))?;
                     folders.push(folder);
                 }
-                hosts.extend(self.hosts.iter().cloned());
-                *is_unconfined = self.own_rights;
+                hosts.extend(self.program.hosts.iter().cloned());
+                *is_unconfined = self.program.own_rights;
             }
             ServerTransport::Http { headers, .. } => {
-                let is_plain = self.environment.is_empty() && self.folders.is_empty();
-                if !is_plain || !self.hosts.is_empty() || self.own_rights {
+                let is_plain =
+                    self.program.environment.is_empty() && self.program.folders.is_empty();
+                if !is_plain || !self.program.hosts.is_empty() || self.program.own_rights {
                     return Err(CliError::input(
                         "--env, --folder, --host and --own-rights are for a server that Rouse starts",
                     ));
@@ -268,14 +287,14 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn flags_give_a_definition() {
-        let args = DefinitionArgs {
+        let args = DefinitionArgs::from(ProgramArgs {
             environment: words(&["TOKEN={{secret:cal}}", "URL=a=b"]),
             folders: words(&["~/Notes:write"]),
             hosts: words(&["api.example.org"]),
             command: words(&["/opt/cal", "--stdio"]),
             start_timeout: Some(120),
-            ..DefinitionArgs::default()
-        };
+            ..ProgramArgs::default()
+        });
         let expected = json!({
             "transport": {
                 "kind": "stdio", "command": "/opt/cal", "arguments": ["--stdio"],
@@ -301,27 +320,25 @@ mod tests {
 
     #[test]
     fn unusable_flags_are_named() {
-        let with_command =
-            || DefinitionArgs { command: words(&["/opt/cal"]), ..Default::default() };
+        let command = || ProgramArgs { command: words(&["/opt/cal"]), ..Default::default() };
         let cases = [
             (DefinitionArgs::default(), "Name the server"),
             (
-                DefinitionArgs { environment: words(&["TOKEN"]), ..with_command() },
+                ProgramArgs { environment: words(&["TOKEN"]), ..command() }.into(),
                 "--env: expected KEY=VALUE, found `TOKEN`",
             ),
             (
-                DefinitionArgs { folders: words(&["Notes"]), ..with_command() },
+                ProgramArgs { folders: words(&["Notes"]), ..command() }.into(),
                 "--folder: expected a folder",
             ),
             (
-                DefinitionArgs { headers: words(&["A: b"]), ..with_command() },
+                DefinitionArgs { headers: words(&["A: b"]), ..command().into() },
                 "--header is for a server with --url",
             ),
             (
                 DefinitionArgs {
                     url: Some("https://a.example".to_owned()),
-                    own_rights: true,
-                    ..Default::default()
+                    ..ProgramArgs { own_rights: true, ..Default::default() }.into()
                 },
                 "--env, --folder, --host and --own-rights",
             ),
@@ -343,8 +360,7 @@ mod tests {
             .expect("written");
         let args = DefinitionArgs {
             from: Some(file.display().to_string()),
-            environment: words(&["MODE=y"]),
-            ..DefinitionArgs::default()
+            ..ProgramArgs { environment: words(&["MODE=y"]), ..ProgramArgs::default() }.into()
         };
         let found = args.into_definition(&name()).expect("a definition");
         let expected = json!({

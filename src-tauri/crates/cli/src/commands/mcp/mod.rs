@@ -16,7 +16,7 @@ mod tokens;
 pub(crate) mod conformance;
 
 pub(super) use add::{InstallOffer, accepting_command, offer_install};
-pub(super) use definition::{DefinitionArgs, runtime_program};
+pub(super) use definition::{DefinitionArgs, ProgramArgs, runtime_program};
 
 use clap::Subcommand;
 

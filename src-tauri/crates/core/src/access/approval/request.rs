@@ -7,7 +7,7 @@ use ts_rs::TS;
 
 use super::fingerprint::{Fingerprint, Surroundings};
 use super::grant::NewGrant;
-use crate::input_request::{InputAnswer, InputExchange, InputPrompt, PermissionPrompt};
+use crate::input_request::{InputAnswer, InputExchange, InputPrompt, InputReply, PermissionPrompt};
 use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
 
 /// A request for a person's approval of a call.
@@ -81,6 +81,27 @@ impl Approval {
     #[must_use]
     pub fn permission(&self) -> Option<&PermissionPrompt> {
         self.input.as_ref().and_then(|input| input.request.permission())
+    }
+
+    /// The answer for the repeated call; none for an approval of the call itself. The decision about a permission is the
+    /// decision of the approval.
+    #[must_use]
+    pub fn input_reply(&self) -> Option<InputReply> {
+        let reply = self.input.as_ref()?.reply();
+        if self.permission().is_none() {
+            return Some(reply);
+        }
+        let (answer, is_for_run) = match &self.state {
+            ApprovalState::Approved { scope, .. } => {
+                (InputAnswer::Accept { content: None }, *scope == ApprovalScope::Run)
+            }
+            ApprovalState::Denied { .. } => (InputAnswer::Decline, false),
+            ApprovalState::Pending
+            | ApprovalState::Expired { .. }
+            | ApprovalState::Withdrawn { .. }
+            | ApprovalState::Covered { .. } => (InputAnswer::Cancel, false),
+        };
+        Some(InputReply { answer, is_for_run, ..reply })
     }
 
     /// Whether the decision lets the call be made. The tool also gets the refusal or expiry of its request.

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 use ts_rs::TS;
 
 pub use self::answers::AnswerError;
-use crate::approval::{ApprovalScope, ApprovalState};
 
 /// Parts of a field's name or label that stand for a secret, in lowercase letters and digits.
 const SECRET_WORDS: [&str; 14] = [
@@ -245,29 +244,19 @@ pub struct InputReply {
     pub request_state: Option<String>,
     /// The answer. An allowed permission is accepted without content.
     pub answer: InputAnswer,
-    /// How far an allowed permission reaches; none for input.
-    pub scope: Option<ApprovalScope>,
+    /// Whether an allowed permission counts for the rest of the run.
+    pub is_for_run: bool,
 }
 
 impl InputExchange {
-    /// The answer for the repeated call of an approval in this state; an unanswered request counts as cancelled.
+    /// The answer for the repeated call; an unanswered request counts as cancelled.
     #[must_use]
-    pub fn reply(&self, state: &ApprovalState) -> InputReply {
-        let (answer, scope) = match (&self.request.subject, state) {
-            (RequestSubject::Input(_), _) => (self.answer.clone(), None),
-            (RequestSubject::Permission(_), ApprovalState::Approved { scope, .. }) => {
-                (Some(InputAnswer::Accept { content: None }), Some(*scope))
-            }
-            (RequestSubject::Permission(_), ApprovalState::Denied { .. }) => {
-                (Some(InputAnswer::Decline), None)
-            }
-            (RequestSubject::Permission(_), _) => (None, None),
-        };
+    pub fn reply(&self) -> InputReply {
         InputReply {
             key: self.request.key.clone(),
             request_state: self.request.request_state.clone(),
-            answer: answer.unwrap_or(InputAnswer::Cancel),
-            scope,
+            answer: self.answer.clone().unwrap_or(InputAnswer::Cancel),
+            is_for_run: false,
         }
     }
 }
@@ -367,33 +356,8 @@ mod tests {
             key: "q".into(),
             request_state: Some("s".into()),
             answer: InputAnswer::Cancel,
-            scope: None,
+            is_for_run: false,
         };
-        let expired = ApprovalState::Expired { at: crate::UnixMs(0) };
-        assert_eq!(stored.reply(&expired), expected);
-    }
-
-    #[test]
-    fn permission_is_decided_by_the_approval() {
-        let permission = PermissionPrompt { agent: "coder".into(), details: "Edit a.rs".into() };
-        let subject = RequestSubject::Permission(permission);
-        let request = InputRequest { subject, key: "k".into(), request_state: None };
-        let exchange = InputExchange { request, answer: None };
-        let stored: InputExchange = serde_json::from_value(json!(exchange)).expect("an exchange");
-        assert_eq!(stored, exchange);
-        let at = crate::UnixMs(0);
-        let accepted = InputAnswer::Accept { content: None };
-        for (state, answer, scope) in [
-            (
-                ApprovalState::Approved { scope: ApprovalScope::Run, at },
-                accepted,
-                Some(ApprovalScope::Run),
-            ),
-            (ApprovalState::Denied { reason: None, at }, InputAnswer::Decline, None),
-            (ApprovalState::Expired { at }, InputAnswer::Cancel, None),
-        ] {
-            let reply = stored.reply(&state);
-            assert_eq!((reply.answer, reply.scope), (answer, scope), "{state:?}");
-        }
+        assert_eq!(stored.reply(), expected);
     }
 }

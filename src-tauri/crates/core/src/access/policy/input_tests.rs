@@ -5,7 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::approval::DecisionSurface;
 use crate::input_request::{
-    InputAnswer, InputBody, InputExchange, InputPrompt, InputReply, InputRequest, RequestSubject,
+    InputAnswer, InputBody, InputExchange, InputPrompt, InputReply, InputRequest, PermissionPrompt,
+    RequestSubject,
 };
 use crate::tool::{Annotations, RateLimit, ToolDomain};
 use crate::{ApprovalId, RunId};
@@ -89,7 +90,7 @@ fn any_decision_about_input_permits_one_call_with_it() {
         let (key, request_state) = ("q".to_owned(), Some("s".to_owned()));
         assert_eq!(
             call.input(),
-            Some(&InputReply { key, request_state, answer: expected, scope: None })
+            Some(&InputReply { key, request_state, answer: expected, is_for_run: false })
         );
         let used = Approval { used_at: Some(AT), ..approval };
         assert_eq!(ruling(used), CallRuling::Ask, "an answer is for one call");
@@ -109,4 +110,26 @@ fn answer_is_void_after_a_change_of_the_surroundings() {
 #[test]
 fn pending_input_request_permits_nothing() {
     assert_eq!(ruling(decided(ApprovalState::Pending, None)), CallRuling::Ask);
+}
+
+#[test]
+fn permission_is_decided_by_the_approval() {
+    let permission = PermissionPrompt { agent: "coder".into(), details: "Edit a.rs".into() };
+    let subject = RequestSubject::Permission(permission);
+    let request = InputRequest { subject, key: "k".into(), request_state: None };
+    let exchange = InputExchange { request, answer: None };
+    let stored: InputExchange = serde_json::from_value(json!(exchange)).expect("an exchange");
+    assert_eq!(stored, exchange);
+    let accepted = InputAnswer::Accept { content: None };
+    for (state, answer, is_for_run) in [
+        (ApprovalState::Approved { scope: ApprovalScope::Run, at: AT }, accepted.clone(), true),
+        (ApprovalState::Approved { scope: ApprovalScope::Once, at: AT }, accepted, false),
+        (ApprovalState::Denied { reason: None, at: AT }, InputAnswer::Decline, false),
+        (ApprovalState::Expired { at: AT }, InputAnswer::Cancel, false),
+    ] {
+        let approval = Approval { input: Some(stored.clone()), ..decided(state, None) };
+        let CallRuling::Permitted(call, _) = ruling(approval) else { panic!("not permitted") };
+        let reply = call.input().expect("a reply");
+        assert_eq!((&reply.answer, reply.is_for_run), (&answer, is_for_run));
+    }
 }

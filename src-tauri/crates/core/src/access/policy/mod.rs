@@ -393,7 +393,7 @@ impl NeedsApproval {
     }
 
     fn permitted_by(self, approval: &Approval) -> CallRuling {
-        let input = approval.input.as_ref().map(|input| input.reply(&approval.state));
+        let input = approval.input_reply();
         let call = ApprovedCall::new(self.arguments).with_input(input);
         CallRuling::Permitted(Box::new(call), Authorization::Approval(approval.id.clone()))
     }

@@ -397,7 +397,7 @@ async fn input_request_is_answered_by_a_second_call() {
         key: requested.key,
         request_state: requested.request_state,
         answer: InputAnswer::Decline,
-        scope: None,
+        is_for_run: false,
     };
     next_sent(&mut sent, |message| message["method"] == "tools/call").await;
     let again = connection.call_tool("work", Map::new(), Some(&reply), LIMIT, silent()).await;
