@@ -167,7 +167,6 @@ impl AgentDouble {
             "read" => self.act(rest, "read")?,
             "append" => {
                 let (file, text) = rest.split_once(' ').unwrap_or((rest, ""));
-                self.act(&format!("Append to {file}"), "edit")?;
                 self.append(file, text)?;
             }
             "ask" => return self.ask(rest, "allow_once"),
@@ -204,10 +203,11 @@ impl AgentDouble {
         AgentWire::update(&self.session.id, &update)
     }
 
-    fn append(&self, file: &str, text: &str) -> io::Result<()> {
+    /// Appends a line, then reports the action, so that whoever sees the report finds the line.
+    fn append(&mut self, file: &str, text: &str) -> io::Result<()> {
         let path = self.session.folder.join(file);
-        let mut file = File::options().append(true).create(true).open(path)?;
-        writeln!(file, "{text}")
+        writeln!(File::options().append(true).create(true).open(path)?, "{text}")?;
+        self.act(&format!("Append to {file}"), "edit")
     }
 
     fn ask(&mut self, rest: &str, allow: &str) -> io::Result<StepEnd> {
@@ -231,7 +231,6 @@ impl AgentDouble {
         let request = self.wire.request("session/request_permission", &params)?;
         match self.await_permission(&request)? {
             PermissionAnswer::Allowed => {
-                self.act(&format!("Append to {file}"), "edit")?;
                 self.append(file, text)?;
                 Ok(StepEnd::Done)
             }
