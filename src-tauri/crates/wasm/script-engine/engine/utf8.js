@@ -19,12 +19,8 @@ export function encodeUtf8(text) {
   return Uint8Array.fromBase64(btoa(binary));
 }
 
-/** Invalid bytes become U+FFFD. */
-export function decodeUtf8(bytes) {
-  return decode(bytes, decodeLossy);
-}
-
-function decode(bytes, onInvalid) {
+/** Invalid bytes become U+FFFD, or what `onInvalid` makes of them. */
+export function decodeUtf8(bytes, onInvalid = decodeLossy) {
   const parts = [];
   for (let start = 0; start < bytes.length;) {
     const end = chunkEnd(bytes, start);
@@ -116,7 +112,11 @@ export class TextDecoder {
     const refuseInvalid = () => {
       throw new TypeError("The bytes are not valid UTF-8");
     };
-    const text = decode(bytesOf(input), this.#isFatal ? refuseInvalid : decodeLossy);
+    const bytes = asBytes(input);
+    if (!bytes) {
+      throw new TypeError("TextDecoder.decode() needs bytes");
+    }
+    const text = decodeUtf8(bytes, this.#isFatal ? refuseInvalid : decodeLossy);
     return !this.#keepsBom && text.startsWith("\ufeff") ? text.slice(1) : text;
   }
 }
@@ -132,12 +132,4 @@ export function asBytes(value) {
   return ArrayBuffer.isView(value)
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
     : undefined;
-}
-
-function bytesOf(input) {
-  const bytes = asBytes(input);
-  if (!bytes) {
-    throw new TypeError("TextDecoder.decode() needs bytes");
-  }
-  return bytes;
 }
