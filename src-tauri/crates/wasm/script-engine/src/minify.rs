@@ -1,7 +1,7 @@
 //! The engine's JavaScript in a smaller form.
 //!
 //! Owns the copy of `engine.js` and `engine/` in a folder of its own: without comments and spaces, with short names
-//! of local variables. QuickJS keeps the source of every function in memory, so shorter source is a smaller component.
+//! of variables. The engine keeps the source of each function in memory, so shorter source is a smaller component.
 //! Never simplifies code: no rule of the minifier can change behaviour.
 
 use std::fs;
@@ -40,8 +40,8 @@ fn minify(source: &str) -> Result<String> {
         bail!("{problem}");
     }
     let mut program = parsed.program;
-    // Tools see the names of classes and functions.
-    let keep_names = MangleOptionsKeepNames::all_true();
+    // Tools print the names of classes.
+    let keep_names = MangleOptionsKeepNames { class: true, function: false };
     let mangle = MangleOptions { keep_names, ..MangleOptions::default() };
     let minifier = Minifier::new(MinifierOptions { mangle: Some(mangle), compress: None });
     let names = minifier.minify(&allocator, &mut program).scoping;
