@@ -5,6 +5,7 @@
 //! Pitfall: a server's own annotations are hints; only the access that a person chose decides how a call is judged.
 
 mod book;
+mod compiled;
 mod consent;
 mod definition;
 mod sign_in;
@@ -21,6 +22,7 @@ pub mod package;
 pub mod import;
 
 pub use book::{ExtensionBook, UnfilledSecret};
+pub use compiled::CompiledHashes;
 pub use consent::ConsentPage;
 pub use definition::{ServerDefinition, ServerTransport};
 pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};

@@ -1,0 +1,112 @@
+//! The compiler process.
+//!
+//! Owns the hidden argument, and the ends of the process: the result, an own time limit, and the end of the parent.
+//! Pitfall: a process that outlives the parent; standard input closes with the parent, so the child reads it.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::compile::MAX_COMPONENT_BYTES;
+use crate::engine::compiler_engine;
+
+/// Starts the program as compiler. The files of the component and of the result follow.
+pub(super) const COMPILE_ARGUMENT: &str = "__compile-wasm";
+
+/// The exit code for bytes that are no valid component; the cause is on standard error.
+pub(super) const INVALID_COMPONENT: u8 = 3;
+
+/// The exit code when the parent ended or the time is over.
+const ABANDONED: u8 = 4;
+
+/// Bound of the cause on standard error.
+pub(super) const MAX_CAUSE_BYTES: u64 = 2_000;
+
+/// The longest life of the process.
+const LONGEST_LIFE: Duration = Duration::from_secs(150);
+
+/// How a compilation ended.
+enum CompilerEnd {
+    Written,
+    Invalid(String),
+    Failed(io::Error),
+    ParentGone,
+}
+
+/// Runs the compiler in a process started as compiler; the program then exits with the returned code.
+#[must_use]
+pub fn run_wasm_compiler() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip_while(|argument| argument != COMPILE_ARGUMENT);
+    arguments.next()?;
+    let (input, output) = (arguments.next()?, arguments.next()?);
+    let (end, ends) = mpsc::channel();
+    let parent_gone = end.clone();
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        let _ = parent_gone.send(CompilerEnd::ParentGone);
+    });
+    std::thread::spawn(move || end.send(compile(input, output)));
+    let code = match ends.recv_timeout(LONGEST_LIFE) {
+        Ok(CompilerEnd::Written) => ExitCode::SUCCESS,
+        Ok(CompilerEnd::Invalid(cause)) => {
+            let end = cause.floor_char_boundary(MAX_CAUSE_BYTES as usize);
+            eprint!("{}", &cause[..end]);
+            ExitCode::from(INVALID_COMPONENT)
+        }
+        Ok(CompilerEnd::Failed(error)) => {
+            eprint!("{error}");
+            ExitCode::FAILURE
+        }
+        Ok(CompilerEnd::ParentGone) | Err(_) => ExitCode::from(ABANDONED),
+    };
+    Some(code)
+}
+
+fn compile(input: OsString, output: OsString) -> CompilerEnd {
+    let component = match read_component(Path::new(&input)) {
+        Ok(component) => component,
+        Err(error) => return CompilerEnd::Failed(error),
+    };
+    match compile_component(&component) {
+        Ok(compiled) => match write_new(Path::new(&output), &compiled) {
+            Ok(()) => CompilerEnd::Written,
+            Err(error) => CompilerEnd::Failed(error),
+        },
+        Err(cause) => CompilerEnd::Invalid(cause),
+    }
+}
+
+/// The machine code of a component, for the engine of this version on this computer.
+///
+/// # Errors
+/// The bytes are no valid component: the cause.
+pub fn compile_component(component: &[u8]) -> Result<Vec<u8>, String> {
+    let compiled = compiler_engine().and_then(|engine| engine.precompile_component(component));
+    compiled.map_err(|error| format!("{error:#}"))
+}
+
+fn read_component(path: &Path) -> io::Result<Vec<u8>> {
+    let mut component = Vec::new();
+    let limit = MAX_COMPONENT_BYTES as u64 + 1;
+    File::open(path)?.take(limit).read_to_end(&mut component)?;
+    Ok(component)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = private_file().open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A new file for this user alone.
+pub(crate) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

@@ -1,0 +1,159 @@
+//! A runtime with its ports as doubles.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rouse_core::extension::CompiledHashes;
+use rouse_core::http_exchange::{
+    HttpBody, HttpExchange, HttpExchangeError, HttpExchangeRequest, HttpExchangeResponse,
+};
+use rouse_core::schedule::Zones;
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Clock, UnixMs};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{
+    CallTrace, CompilerProgram, ComponentCache, Guest, GuestLimits, GuestPorts, ToolPermissions,
+    WasmRuntime, run_wasm_compiler,
+};
+
+/// The compiler process of the other tests. As a test, it has no arguments of a compiler.
+#[test]
+fn test_without_arguments_is_no_compiler() {
+    if let Some(code) = run_wasm_compiler() {
+        std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS));
+    }
+}
+
+/// Hashes in memory.
+#[derive(Default)]
+pub(super) struct MemoryHashes {
+    pub(super) recorded: Mutex<HashMap<String, String>>,
+}
+
+impl CompiledHashes for MemoryHashes {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<String>> {
+        let found = self.recorded.lock().expect("no panic").get(key).cloned();
+        Box::pin(async move { found })
+    }
+
+    fn record<'a>(&'a self, key: &'a str, hash: &'a str) -> BoxFuture<'a, ()> {
+        self.recorded.lock().expect("no panic").insert(key.to_owned(), hash.to_owned());
+        Box::pin(async {})
+    }
+}
+
+/// What the double of HTTP does with a request.
+pub(super) type Answer = dyn Fn(&HttpExchangeRequest) -> Result<(u16, Vec<(String, String)>, Vec<u8>), HttpExchangeError>
+    + Send
+    + Sync;
+
+/// HTTP with prepared answers. Without one, an exchange never ends.
+#[derive(Default)]
+pub(super) struct FakeGuestHttp {
+    pub(super) requests: Mutex<Vec<HttpExchangeRequest>>,
+    pub(super) answer: Option<Box<Answer>>,
+}
+
+struct WholeBody(Option<Vec<u8>>);
+
+impl HttpBody for WholeBody {
+    fn next(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, HttpExchangeError>> {
+        let body = self.0.take();
+        Box::pin(async move { Ok(body) })
+    }
+}
+
+impl HttpExchange for FakeGuestHttp {
+    fn exchange(
+        &self,
+        request: HttpExchangeRequest,
+    ) -> BoxFuture<'_, Result<HttpExchangeResponse, HttpExchangeError>> {
+        let answer = self.answer.as_ref().map(|answer| answer(&request));
+        self.requests.lock().expect("no panic").push(request);
+        Box::pin(async move {
+            match answer {
+                Some(answer) => answer.map(|(status, headers, body)| HttpExchangeResponse {
+                    status,
+                    headers,
+                    body: Box::new(WholeBody(Some(body))),
+                }),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// A clock at 2026-01-01.
+pub(super) struct StoppedGuestClock;
+
+impl Clock for StoppedGuestClock {
+    fn now(&self) -> UnixMs {
+        UnixMs(1_767_225_600_000)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn zones(&self) -> Zones {
+        unreachable!("no guest asks for zones")
+    }
+}
+
+/// A runtime in a folder of its own.
+pub(super) struct Fixture {
+    pub(super) folder: TempDir,
+    pub(super) hashes: Arc<MemoryHashes>,
+    pub(super) runtime: WasmRuntime,
+    pub(super) grants: ToolPermissions,
+    pub(super) limits: GuestLimits,
+    pub(super) http: Arc<FakeGuestHttp>,
+    pub(super) files: Option<PathBuf>,
+}
+
+/// The child is this test program; `run_wasm_compiler` answers in a test.
+pub(super) fn compiler() -> CompilerProgram {
+    let test = "tests::fixture::test_without_arguments_is_no_compiler";
+    CompilerProgram::with_arguments(&["--exact", test, "--nocapture"])
+}
+
+impl Fixture {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hashes = Arc::new(MemoryHashes::default());
+        let cache_folder = folder.path().join("compiled");
+        let cache = ComponentCache::new(cache_folder, compiler(), Arc::clone(&hashes) as _);
+        Self {
+            files: Some(folder.path().join("files")),
+            folder,
+            hashes,
+            runtime: WasmRuntime::new(cache),
+            grants: ToolPermissions::default(),
+            limits: GuestLimits::default(),
+            http: Arc::default(),
+        }
+    }
+
+    pub(super) fn ports(&self) -> GuestPorts {
+        let fill = |text: &str, host: &str| {
+            Ok(text.replace("{{secret:KEY}}", &format!("s3cret-of-{host}")))
+        };
+        GuestPorts {
+            clock: Arc::new(StoppedGuestClock),
+            http: Arc::clone(&self.http) as _,
+            secrets: Arc::new(fill),
+            folder: self.files.clone(),
+            allows_loopback_http: false,
+        }
+    }
+
+    pub(super) async fn call(&self, component: &Arc<[u8]>, arguments: &Value) -> CallTrace {
+        let guest = Guest::Component(Arc::clone(component));
+        let ports = self.ports();
+        self.runtime.trace_call(&guest, arguments, &self.grants, &self.limits, &ports).await
+    }
+}
