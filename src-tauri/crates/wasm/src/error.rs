@@ -74,6 +74,9 @@ pub enum GuestTrap {
     /// The guest handed too much to the host in one call.
     #[error("it handed too much data to Rouse at once")]
     HostCallSize,
+    /// The guest handed invalid data to the host.
+    #[error("it handed invalid data to Rouse (text that is not UTF-8, or outside of its memory)")]
+    BadData,
     /// The guest called a function of WASI.
     #[error("it called a function of WASI, which no tool has; use the imports of `rouse:tool`")]
     Wasi,

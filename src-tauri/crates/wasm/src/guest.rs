@@ -201,7 +201,10 @@ async fn run_instance(
         }
     };
     let (output,) = ended.map_err(|error| {
-        trap_of(&error, time).unwrap_or_else(|| GuestError::Engine(format!("{error:#}")))
+        trap_of(&error, time).unwrap_or_else(|| {
+            tracing::debug!(error = format!("{error:#}"), "a tool broke the canonical ABI");
+            GuestError::Trap(GuestTrap::BadData)
+        })
     })?;
     output.map_err(GuestError::Tool)
 }

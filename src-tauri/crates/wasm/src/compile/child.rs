@@ -17,6 +17,9 @@ use crate::engine::compiler_engine;
 /// Starts the program as compiler. The files of the component and of the result follow.
 pub(super) const COMPILE_ARGUMENT: &str = "__compile-wasm";
 
+const SUCCESS: u8 = 0;
+const FAILED: u8 = 1;
+
 /// The exit code for bytes that are no valid component; the cause is on standard error.
 pub(super) const INVALID_COMPONENT: u8 = 3;
 
@@ -40,9 +43,16 @@ enum CompilerEnd {
 /// Runs the compiler in a process started as compiler; the program then exits with the returned code.
 #[must_use]
 pub fn run_wasm_compiler() -> Option<ExitCode> {
+    run_from_arguments().map(ExitCode::from)
+}
+
+/// Runs the compiler; the exit code. None when the process was not started as compiler.
+pub(crate) fn run_from_arguments() -> Option<u8> {
     let mut arguments = std::env::args_os().skip_while(|argument| argument != COMPILE_ARGUMENT);
     arguments.next()?;
-    let (input, output) = (arguments.next()?, arguments.next()?);
+    let (Some(input), Some(output)) = (arguments.next(), arguments.next()) else {
+        return Some(FAILED);
+    };
     let (end, ends) = mpsc::channel();
     let parent_gone = end.clone();
     std::thread::spawn(move || {
@@ -51,17 +61,17 @@ pub fn run_wasm_compiler() -> Option<ExitCode> {
     });
     std::thread::spawn(move || end.send(compile(input, output)));
     let code = match ends.recv_timeout(LONGEST_LIFE) {
-        Ok(CompilerEnd::Written) => ExitCode::SUCCESS,
+        Ok(CompilerEnd::Written) => SUCCESS,
         Ok(CompilerEnd::Invalid(cause)) => {
             let end = cause.floor_char_boundary(MAX_CAUSE_BYTES as usize);
             eprint!("{}", &cause[..end]);
-            ExitCode::from(INVALID_COMPONENT)
+            INVALID_COMPONENT
         }
         Ok(CompilerEnd::Failed(error)) => {
             eprint!("{error}");
-            ExitCode::FAILURE
+            FAILED
         }
-        Ok(CompilerEnd::ParentGone) | Err(_) => ExitCode::from(ABANDONED),
+        Ok(CompilerEnd::ParentGone) | Err(_) => ABANDONED,
     };
     Some(code)
 }

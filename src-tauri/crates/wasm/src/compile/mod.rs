@@ -15,6 +15,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{Child, Command};
 
 pub(crate) use child::private_file;
+#[cfg(test)]
+pub(crate) use child::run_from_arguments;
 use child::{COMPILE_ARGUMENT, INVALID_COMPONENT, MAX_CAUSE_BYTES};
 pub use child::{compile_component, run_wasm_compiler};
 

@@ -19,7 +19,6 @@ use wasmtime::{Engine, StoreContextMut};
 use http::GuestHttpRequest;
 pub use log::{ToolLog, ToolLogLevel, ToolLogLine};
 pub use secrets::SecretFill;
-pub(crate) use secrets::{replace_handles, secret_names};
 pub use state::GuestPorts;
 pub(crate) use state::{CallRecord, CallState};
 

@@ -2,21 +2,84 @@
 
 use std::sync::Arc;
 
-/// The types of the world, as imports of a component.
-const IMPORTS: &str = r#"
-  (import "rouse:tool/log@0.1.0" (instance $log
-    (type $level' (enum "debug" "info" "warn" "error"))
-    (export "level" (type $level (eq $level')))
-    (export "write" (func (param "level" $level) (param "message" string)))))
-"#;
+/// The imports of a component: as types, as lowered functions, and in the core module.
+#[derive(Default)]
+pub(super) struct Imports {
+    pub(super) types: &'static str,
+    pub(super) lowered: &'static str,
+    pub(super) core: &'static str,
+}
 
-/// A component whose core module has `body`: functions, and `run` with (pointer, length) of the arguments, which
-/// returns the address of a result (`ok` with the text at the pointer and length behind it).
-pub(super) fn component(imports: &str, lowered: &str, core_imports: &str, body: &str) -> Arc<[u8]> {
-    let text = format!(
-        r#"(component
-  {imports}
-  (core module $libc
+const LOG: Imports = Imports {
+    types: r#"(import "rouse:tool/log@0.1.0" (instance $log
+      (type $level-type (enum "debug" "info" "warn" "error"))
+      (export "level" (type $level (eq $level-type)))
+      (export "write" (func (param "level" $level) (param "message" string)))))"#,
+    lowered: r#"(core func $log (canon lower (func $log "write") (memory $libc "memory")))
+      (core instance $host (export "log" (func $log)))"#,
+    core: r#"(import "host" "log" (func $log (param i32 i32 i32)))"#,
+};
+
+const HTTP: Imports = Imports {
+    types: r#"(import "rouse:tool/http@0.1.0" (instance $http
+      (type $request-type (record (field "method" string) (field "url" string)
+        (field "headers" (list (tuple string string))) (field "body" (option (list u8)))))
+      (export "request" (type $request (eq $request-type)))
+      (type $response-type (record (field "status" u16)
+        (field "headers" (list (tuple string string))) (field "body" (list u8))))
+      (export "response" (type $response (eq $response-type)))
+      (export "send" (func (param "request" $request)
+        (result (result $response (error string)))))))"#,
+    lowered: r#"(core func $send (canon lower (func $http "send") (memory $libc "memory")
+        (realloc (func $libc "realloc"))))
+      (core instance $host (export "send" (func $send)))"#,
+    core: r#"(import "host" "send" (func $send
+        (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32)))"#,
+};
+
+const FILES: Imports = Imports {
+    types: r#"(import "rouse:tool/files@0.1.0" (instance $files
+      (export "read" (func (param "path" string) (result (result (list u8) (error string)))))
+      (export "write" (func (param "path" string) (param "content" (list u8))
+        (result (result (error string)))))))"#,
+    lowered: r#"(core func $read (canon lower (func $files "read") (memory $libc "memory")
+        (realloc (func $libc "realloc"))))
+      (core func $write (canon lower (func $files "write") (memory $libc "memory")
+        (realloc (func $libc "realloc"))))
+      (core instance $host (export "read" (func $read)) (export "write" (func $write)))"#,
+    core: r#"(import "host" "read" (func $read (param i32 i32 i32)))
+      (import "host" "write" (func $write (param i32 i32 i32 i32 i32)))"#,
+};
+
+const CLOCK_AND_RANDOM: Imports = Imports {
+    types: r#"(import "rouse:tool/clock@0.1.0" (instance $clock
+        (export "now-ms" (func (result u64)))))
+      (import "rouse:tool/random@0.1.0" (instance $random
+        (export "bytes" (func (param "count" u32) (result (list u8))))))"#,
+    lowered: r#"(core func $now (canon lower (func $clock "now-ms")))
+      (core func $bytes (canon lower (func $random "bytes") (memory $libc "memory")
+        (realloc (func $libc "realloc"))))
+      (core instance $host (export "now" (func $now)) (export "bytes" (func $bytes)))"#,
+    core: r#"(import "host" "now" (func $now (result i64)))
+      (import "host" "bytes" (func $bytes (param i32 i32)))"#,
+};
+
+const SOCKETS: Imports = Imports {
+    types: r#"(import "wasi:sockets/network@0.2.6" (instance))"#,
+    lowered: "(core instance $host)",
+    core: "",
+};
+
+const WASI: Imports = Imports {
+    types: r#"(import "wasi:cli/exit@0.2.6" (instance $exit
+      (export "exit" (func (param "status" (result))))))"#,
+    lowered: r#"(core func $exit (canon lower (func $exit "exit")))
+      (core instance $host (export "exit" (func $exit)))"#,
+    core: r#"(import "host" "exit" (func $exit (param i32)))"#,
+};
+
+/// `realloc` never frees: each call has an instance of its own.
+const LIBC: &str = r#"(core module $libc
     (memory (export "memory") 2)
     (global $next (mut i32) (i32.const 4096))
     (func (export "realloc") (param i32 i32 i32 i32) (result i32)
@@ -29,44 +92,67 @@ pub(super) fn component(imports: &str, lowered: &str, core_imports: &str, body: 
           (br_if $grow (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))
           (unreachable)))
       (local.get $at)))
-  (core instance $libc (instantiate $libc))
+  (core instance $libc (instantiate $libc))"#;
+
+/// A component whose core module has `body`: functions, and `run` with pointer and length of the arguments, which
+/// returns the address of a result: 0 or 1, the pointer of the text, and its length.
+fn component(imports: &Imports, body: &str) -> Arc<[u8]> {
+    let Imports { types, lowered, core } = imports;
+    let host = if lowered.is_empty() { "" } else { r#"(with "host" (instance $host))"# };
+    encode(&format!(
+        r#"(component
+  {types}
+  {LIBC}
   {lowered}
   (core module $tool
     (import "libc" "memory" (memory 2))
-    (import "libc" "realloc" (func $realloc (param i32 i32 i32 i32) (result i32)))
-    {core_imports}
+    {core}
     {body})
-  (core instance $tool (instantiate $tool
-    (with "libc" (instance $libc))
-    {with}))
+  (core instance $tool (instantiate $tool (with "libc" (instance $libc)) {host}))
   (func (export "run") (param "arguments-json" string) (result (result string (error string)))
     (canon lift (core func $tool "run") (memory $libc "memory")
       (realloc (func $libc "realloc")))))"#,
-        with = if lowered.is_empty() { "" } else { r#"(with "host" (instance $host))"# },
-    );
-    wat::parse_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).into()
+    ))
 }
 
-/// A component without imports.
-pub(super) fn plain(body: &str) -> Arc<[u8]> {
-    component("", "", "", body)
+pub(super) fn encode(text: &str) -> Arc<[u8]> {
+    wat::parse_str(text).unwrap_or_else(|error| panic!("{error}\n{text}")).into()
 }
 
 /// Returns its arguments.
 pub(super) fn echo() -> Arc<[u8]> {
-    plain(
-        r#"(func (export "run") (param i32 i32) (result i32)
-      (i32.store (i32.const 16) (i32.const 0))
-      (i32.store (i32.const 20) (local.get 0))
-      (i32.store (i32.const 24) (local.get 1))
+    returning(0, "(local.get 0)", "(local.get 1)")
+}
+
+/// Reports its arguments as an error.
+pub(super) fn failing() -> Arc<[u8]> {
+    returning(1, "(local.get 0)", "(local.get 1)")
+}
+
+/// Returns the text at `pointer` with `length`, where the memory has 3 MB of zeros.
+pub(super) fn returning(is_error: u8, pointer: &str, length: &str) -> Arc<[u8]> {
+    component(
+        &Imports::default(),
+        &format!(
+            r#"(func (export "run") (param i32 i32) (result i32)
+      (drop (memory.grow (i32.const 48)))
+      (i32.store (i32.const 16) (i32.const {is_error}))
+      (i32.store (i32.const 20) {pointer})
+      (i32.store (i32.const 24) {length})
       (i32.const 16))"#,
+        ),
     )
 }
 
 /// Runs `instructions`, which leave nothing, and then returns `null`.
 pub(super) fn doing(instructions: &str) -> Arc<[u8]> {
-    plain(&format!(
+    component(&Imports::default(), &body_doing(instructions))
+}
+
+fn body_doing(instructions: &str) -> String {
+    format!(
         r#"(data (i32.const 64) "null")
+    (table $table 0 funcref)
     (func $again (call $again))
     (func (export "run") (param i32 i32) (result i32)
       (local $n i32)
@@ -75,5 +161,117 @@ pub(super) fn doing(instructions: &str) -> Arc<[u8]> {
       (i32.store (i32.const 20) (i32.const 64))
       (i32.store (i32.const 24) (i32.const 4))
       (i32.const 16))"#,
-    ))
+    )
+}
+
+/// Logs 10,000 bytes 1,000 times.
+pub(super) fn logging() -> Arc<[u8]> {
+    let instructions = r#"(memory.fill (i32.const 1024) (i32.const 120) (i32.const 10000))
+      (loop $more
+        (call $log (i32.const 2) (i32.const 1024) (i32.const 10000))
+        (local.set $n (i32.add (local.get $n) (i32.const 1)))
+        (br_if $more (i32.lt_u (local.get $n) (i32.const 1000))))"#;
+    component(&LOG, &body_doing(instructions))
+}
+
+/// Logs its arguments as a warning, and then runs `instructions`.
+pub(super) fn logging_then(instructions: &str) -> Arc<[u8]> {
+    let log = "(call $log (i32.const 2) (local.get 0) (local.get 1))";
+    component(&LOG, &body_doing(&format!("{log} {instructions}")))
+}
+
+/// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:KEY}}`. Returns the body, which
+/// must be JSON, or the error.
+pub(super) fn getting() -> Arc<[u8]> {
+    let body = r#"(data (i32.const 64) "GET")
+    (data (i32.const 128) "Authorization")
+    (data (i32.const 192) "Bearer {{secret:KEY}}")
+    (func (export "run") (param i32 i32) (result i32)
+      (i32.store (i32.const 256) (i32.const 128))
+      (i32.store (i32.const 260) (i32.const 13))
+      (i32.store (i32.const 264) (i32.const 192))
+      (i32.store (i32.const 268) (i32.const 21))
+      (call $send (i32.const 64) (i32.const 3)
+        (i32.add (local.get 0) (i32.const 1)) (i32.sub (local.get 1) (i32.const 2))
+        (i32.const 256) (i32.const 1)
+        (i32.const 0) (i32.const 0) (i32.const 0)
+        (i32.const 300))
+      (if (i32.load8_u (i32.const 300))
+        (then
+          (i32.store (i32.const 16) (i32.const 1))
+          (i32.store (i32.const 20) (i32.load (i32.const 304)))
+          (i32.store (i32.const 24) (i32.load (i32.const 308))))
+        (else
+          (i32.store (i32.const 16) (i32.const 0))
+          (i32.store (i32.const 20) (i32.load (i32.const 316)))
+          (i32.store (i32.const 24) (i32.load (i32.const 320)))))
+      (i32.const 16))"#;
+    component(&HTTP, body)
+}
+
+/// Returns the content of the file in its arguments, a JSON string.
+pub(super) fn reading() -> Arc<[u8]> {
+    let body = r#"(func (export "run") (param i32 i32) (result i32)
+      (call $read (i32.add (local.get 0) (i32.const 1)) (i32.sub (local.get 1) (i32.const 2))
+        (i32.const 16))
+      (i32.const 16))"#;
+    component(&FILES, body)
+}
+
+/// Writes `[1]` to the file in its arguments, a JSON string, and returns the same.
+pub(super) fn writing() -> Arc<[u8]> {
+    let body = r#"(data (i32.const 64) "[1]")
+    (func (export "run") (param i32 i32) (result i32)
+      (call $write (i32.add (local.get 0) (i32.const 1)) (i32.sub (local.get 1) (i32.const 2))
+        (i32.const 64) (i32.const 3)
+        (i32.const 16))
+      (if (i32.eqz (i32.load8_u (i32.const 16)))
+        (then
+          (i32.store (i32.const 20) (i32.const 64))
+          (i32.store (i32.const 24) (i32.const 3))))
+      (i32.const 16))"#;
+    component(&FILES, body)
+}
+
+/// Traps unless the clock shows 2026-01-01 and 5,000 random bytes are 4,096 that differ.
+pub(super) fn asking_clock_and_random() -> Arc<[u8]> {
+    let instructions = r#"(if (i64.ne (call $now) (i64.const 1767225600000)) (then (unreachable)))
+      (call $bytes (i32.const 5000) (i32.const 512))
+      (if (i32.ne (i32.load (i32.const 516)) (i32.const 4096)) (then (unreachable)))
+      (local.set $n (i32.load (i32.const 512)))
+      (if (i64.eq (i64.load (local.get $n)) (i64.load offset=8 (local.get $n)))
+        (then (unreachable)))"#;
+    component(&CLOCK_AND_RANDOM, &body_doing(instructions))
+}
+
+/// Imports sockets of WASI.
+pub(super) fn importing_sockets() -> Arc<[u8]> {
+    component(&SOCKETS, &body_doing(""))
+}
+
+/// Imports `exit` of WASI, and calls it if the arguments have 4 bytes or more.
+pub(super) fn importing_exit() -> Arc<[u8]> {
+    let exit = "(if (i32.ge_u (local.get 1) (i32.const 4)) (then (call $exit (i32.const 1))))";
+    component(&WASI, &body_doing(exit))
+}
+
+/// Has `count` core modules with an instance each.
+pub(super) fn with_modules(count: usize) -> Arc<[u8]> {
+    let modules = (0..count)
+        .map(|n| format!("(core module $m{n}) (core instance (instantiate $m{n}))"))
+        .collect::<String>();
+    encode(&format!("(component {modules})"))
+}
+
+/// Has a memory of 128 MB at the start.
+pub(super) fn with_large_memory() -> Arc<[u8]> {
+    encode("(component (core module $m (memory 2048)) (core instance (instantiate $m)))")
+}
+
+/// Loops at its start.
+pub(super) fn looping_at_start() -> Arc<[u8]> {
+    encode(
+        "(component (core module $m (func $f (loop $l (br $l))) (start $f))
+          (core instance (instantiate $m)))",
+    )
 }

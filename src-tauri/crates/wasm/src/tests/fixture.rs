@@ -15,23 +15,30 @@ use rouse_core::{Clock, UnixMs};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::compile::run_from_arguments;
 use crate::{
     CallTrace, CompilerProgram, ComponentCache, Guest, GuestLimits, GuestPorts, ToolPermissions,
     WasmRuntime, run_wasm_compiler,
 };
 
+/// The name of the next test.
+pub(super) const COMPILER_TEST: &str = "tests::fixture::test_without_arguments_is_no_compiler";
+
 /// The compiler process of the other tests. As a test, it has no arguments of a compiler.
 #[test]
 fn test_without_arguments_is_no_compiler() {
-    if let Some(code) = run_wasm_compiler() {
-        std::process::exit(i32::from(code != std::process::ExitCode::SUCCESS));
+    if let Some(code) = run_from_arguments() {
+        std::process::exit(i32::from(code));
     }
+    assert!(run_wasm_compiler().is_none());
 }
 
 /// Hashes in memory.
 #[derive(Default)]
 pub(super) struct MemoryHashes {
-    pub(super) recorded: Mutex<HashMap<String, String>>,
+    recorded: Mutex<HashMap<String, String>>,
+    /// How often a hash was recorded.
+    pub(super) count: Mutex<usize>,
 }
 
 impl CompiledHashes for MemoryHashes {
@@ -42,20 +49,30 @@ impl CompiledHashes for MemoryHashes {
 
     fn record<'a>(&'a self, key: &'a str, hash: &'a str) -> BoxFuture<'a, ()> {
         self.recorded.lock().expect("no panic").insert(key.to_owned(), hash.to_owned());
+        *self.count.lock().expect("no panic") += 1;
         Box::pin(async {})
     }
 }
 
+/// Status, headers and body.
+pub(super) type HttpAnswer = Result<(u16, Vec<(String, String)>, Vec<u8>), HttpExchangeError>;
+
 /// What the double of HTTP does with a request.
-pub(super) type Answer = dyn Fn(&HttpExchangeRequest) -> Result<(u16, Vec<(String, String)>, Vec<u8>), HttpExchangeError>
-    + Send
-    + Sync;
+type Answer = dyn Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync;
 
 /// HTTP with prepared answers. Without one, an exchange never ends.
 #[derive(Default)]
 pub(super) struct FakeGuestHttp {
     pub(super) requests: Mutex<Vec<HttpExchangeRequest>>,
-    pub(super) answer: Option<Box<Answer>>,
+    answer: Option<Box<Answer>>,
+}
+
+impl FakeGuestHttp {
+    pub(super) fn answering(
+        answer: impl Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync + 'static,
+    ) -> Self {
+        Self { requests: Mutex::default(), answer: Some(Box::new(answer)) }
+    }
 }
 
 struct WholeBody(Option<Vec<u8>>);
@@ -117,8 +134,7 @@ pub(super) struct Fixture {
 
 /// The child is this test program; `run_wasm_compiler` answers in a test.
 pub(super) fn compiler() -> CompilerProgram {
-    let test = "tests::fixture::test_without_arguments_is_no_compiler";
-    CompilerProgram::with_arguments(&["--exact", test, "--nocapture"])
+    CompilerProgram::with_arguments(&["--exact", COMPILER_TEST, "--nocapture"])
 }
 
 impl Fixture {

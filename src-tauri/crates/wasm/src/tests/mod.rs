@@ -1,5 +1,9 @@
 //! Calls of real components in the whole sandbox, with the compiler in a process of its own.
 
 mod components;
-mod calls;
 mod fixture;
+mod calls;
+mod attacks;
+mod http;
+mod files;
+mod compiled;
