@@ -46,7 +46,6 @@ fn settings() -> Config {
         .async_stack_size(CALL_STACK_BYTES)
         .generate_address_map(false)
         .wasm_memory64(false)
-        .wasm_multi_memory(false)
         .wasm_relaxed_simd(false);
     config
 }

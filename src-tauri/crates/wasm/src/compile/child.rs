@@ -3,9 +3,9 @@
 //! Owns the hidden argument, and the ends of the process: the result, an own time limit, and the end of the parent.
 //! Pitfall: a process that outlives the parent; standard input closes with the parent, so the child reads it.
 
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc;
@@ -37,6 +37,7 @@ enum CompilerEnd {
     Written,
     Invalid(String),
     Failed(io::Error),
+    Panicked,
     ParentGone,
 }
 
@@ -59,7 +60,10 @@ pub(crate) fn run_from_arguments() -> Option<u8> {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         let _ = parent_gone.send(CompilerEnd::ParentGone);
     });
-    std::thread::spawn(move || end.send(compile(input, output)));
+    std::thread::spawn(move || {
+        let compiled = catch_unwind(|| compile(Path::new(&input), Path::new(&output)));
+        end.send(compiled.unwrap_or(CompilerEnd::Panicked))
+    });
     let code = match ends.recv_timeout(LONGEST_LIFE) {
         Ok(CompilerEnd::Written) => SUCCESS,
         Ok(CompilerEnd::Invalid(cause)) => {
@@ -71,18 +75,19 @@ pub(crate) fn run_from_arguments() -> Option<u8> {
             eprint!("{error}");
             FAILED
         }
+        Ok(CompilerEnd::Panicked) => FAILED,
         Ok(CompilerEnd::ParentGone) | Err(_) => ABANDONED,
     };
     Some(code)
 }
 
-fn compile(input: OsString, output: OsString) -> CompilerEnd {
-    let component = match read_component(Path::new(&input)) {
+fn compile(input: &Path, output: &Path) -> CompilerEnd {
+    let component = match read_component(input) {
         Ok(component) => component,
         Err(error) => return CompilerEnd::Failed(error),
     };
     match compile_component(&component) {
-        Ok(compiled) => match write_new(Path::new(&output), &compiled) {
+        Ok(compiled) => match write_new(output, &compiled) {
             Ok(()) => CompilerEnd::Written,
             Err(error) => CompilerEnd::Failed(error),
         },

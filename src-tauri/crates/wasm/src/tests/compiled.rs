@@ -125,3 +125,11 @@ fn compiler_ends_with_its_parent() {
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("an end").code(), Some(4));
 }
+
+#[tokio::test]
+async fn crash_of_the_compiler_is_an_error() {
+    let program = CompilerProgram::with_arguments(&["--no-such-option"]);
+    let fixture = restarted(Fixture::new(), program);
+    let trace = fixture.call(&components::echo(), &json!(1)).await;
+    assert_eq!(trace.result, Err(GuestError::Compile(CompileError::Crashed)));
+}
