@@ -17,12 +17,10 @@ use crate::error::{GuestError, GuestTrap};
 use crate::host::{CallRecord, CallState, GuestPorts, ToolLog, linker_for, ungranted_imports};
 use crate::limits::{FUEL_YIELD_INTERVAL, GuestLimits, HOST_CALL_BYTES, MAX_HANDLES};
 use crate::permissions::ToolPermissions;
+use crate::world::{RUN, world_problem};
 
 /// Bound of a guest's error text.
 const MAX_ERROR_BYTES: usize = 4_096;
-
-/// The function of both worlds.
-const RUN: &str = "run";
 
 /// What a call runs.
 #[derive(Debug, Clone)]
@@ -95,6 +93,24 @@ impl WasmRuntime {
     /// The component is not valid, or the compiler failed.
     pub async fn prepare(&self, guest: &Guest) -> Result<(), GuestError> {
         self.cache.get(guest.component()).await.map(drop)
+    }
+
+    /// The problems of the component of `guest`, as sentences: its world and its imports.
+    pub async fn problems_of(&self, guest: &Guest, grants: &ToolPermissions) -> Vec<String> {
+        let engine = running_engine();
+        let (component, engine) = match (self.cache.get(guest.component()).await, engine) {
+            (Ok(component), Ok(engine)) => (component, engine),
+            (Err(error), _) | (_, Err(error)) => return vec![error.to_string()],
+        };
+        match guest {
+            Guest::Component(_) => {
+                let imports = ungranted_imports(engine, &component, grants).into_iter();
+                let imports = imports.map(|name| GuestError::ImportNotGranted(name).to_string());
+                world_problem(engine, &component, 1).into_iter().chain(imports).collect()
+            }
+            // The engine comes with Rouse.
+            Guest::Script { .. } => world_problem(engine, &component, 2).into_iter().collect(),
+        }
     }
 
     /// Calls a guest.

@@ -8,18 +8,29 @@ mod engine;
 mod error;
 mod limits;
 mod permissions;
+mod manifest;
 mod compile;
 mod cache;
 mod host;
+mod world;
 mod guest;
+mod check;
 #[cfg(test)]
 mod tests;
 
 pub use cache::ComponentCache;
+pub use check::{
+    CheckedToolFile, TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError,
+    ToolTestFailure, ToolTestOutcome, tool_guest,
+};
 pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, compile_component, run_wasm_compiler};
 pub use engine::ENGINE_VERSION;
 pub use error::{CompileError, GuestError, GuestTrap};
 pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};
 pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine};
 pub use limits::GuestLimits;
-pub use permissions::{AllowedHost, FileAccess, InvalidHost, ToolPermissions};
+pub use manifest::{
+    CannedExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
+    ToolTest,
+};
+pub use permissions::{FileAccess, GrantedHost, InvalidHost, ToolPermissions};

@@ -19,7 +19,7 @@ const HTTPS_PORT: u16 = 443;
 #[serde(rename_all = "camelCase")]
 pub struct ToolPermissions {
     /// Hosts for HTTPS.
-    pub hosts: Vec<AllowedHost>,
+    pub hosts: Vec<GrantedHost>,
     /// Names of secrets that go to these hosts.
     pub secrets: Vec<String>,
     /// Access to the folder of the tool.
@@ -42,7 +42,7 @@ pub enum FileAccess {
 /// A host that a tool may reach: `api.example.com`, or `api.example.com:8443`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct AllowedHost {
+pub struct GrantedHost {
     name: String,
     port: u16,
 }
@@ -55,7 +55,7 @@ pub struct InvalidHost {
     problem: &'static str,
 }
 
-impl AllowedHost {
+impl GrantedHost {
     /// Whether this is the host `name` in small letters at `port`.
     pub(crate) fn is(&self, name: &str, port: u16) -> bool {
         self.name == name && self.port == port
@@ -73,7 +73,7 @@ pub(crate) fn is_loopback(name: &str) -> bool {
     name == "localhost" || name == "127.0.0.1"
 }
 
-impl FromStr for AllowedHost {
+impl FromStr for GrantedHost {
     type Err = InvalidHost;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -117,7 +117,7 @@ fn is_host_name(name: &str) -> bool {
     is_dns || is_loopback(name)
 }
 
-impl TryFrom<String> for AllowedHost {
+impl TryFrom<String> for GrantedHost {
     type Error = InvalidHost;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -125,13 +125,13 @@ impl TryFrom<String> for AllowedHost {
     }
 }
 
-impl From<AllowedHost> for String {
-    fn from(host: AllowedHost) -> Self {
+impl From<GrantedHost> for String {
+    fn from(host: GrantedHost) -> Self {
         host.to_string()
     }
 }
 
-impl fmt::Display for AllowedHost {
+impl fmt::Display for GrantedHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port {
             HTTPS_PORT => f.write_str(&self.name),
@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn whole_names_in_small_letters_are_hosts() {
         for text in ["api.example.com", "a.b:8443", "127.0.0.1:8080", "localhost:1"] {
-            let host: AllowedHost = text.parse().expect(text);
+            let host: GrantedHost = text.parse().expect(text);
             assert_eq!(host.to_string(), text);
         }
-        let host: AllowedHost = "api.example.com:443".parse().expect("a host");
+        let host: GrantedHost = "api.example.com:443".parse().expect("a host");
         assert!(host.is("api.example.com", 443) && !host.is("api.example.com", 80));
         assert!(!host.is("x.api.example.com", 443));
     }
@@ -175,7 +175,7 @@ mod tests {
             "[::1]",
             "",
         ] {
-            assert!(text.parse::<AllowedHost>().is_err(), "{text}");
+            assert!(text.parse::<GrantedHost>().is_err(), "{text}");
         }
     }
 }

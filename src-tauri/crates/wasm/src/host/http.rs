@@ -14,7 +14,8 @@ use super::secrets::{replace_handles, secret_names};
 use super::state::CallState;
 use super::url::GuestUrl;
 
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+/// The methods of a request.
+pub(crate) const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 8_192;
@@ -109,8 +110,7 @@ async fn fill_request(
     let headers = check_headers(headers)?;
     let bound_host = target.bound_host();
     let texts = headers.iter().map(|(_, value)| value.as_str()).chain([target.rest]);
-    let names = secret_names(&texts.collect::<Vec<_>>().join("\n"));
-    let values = secret_values(state, names, &bound_host).await?;
+    let values = secret_values(state, secret_names(texts), &bound_host).await?;
     let value_of = |name: &str| {
         let found = values.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone()).expect("BUG: the name was collected from these texts")

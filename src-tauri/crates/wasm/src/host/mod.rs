@@ -17,8 +17,10 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, StoreContextMut};
 
 use http::GuestHttpRequest;
+pub(crate) use http::METHODS as HTTP_METHODS;
 pub use log::{ToolLog, ToolLogLevel, ToolLogLine};
 pub use secrets::SecretFill;
+pub(crate) use secrets::replace_handles;
 pub use state::GuestPorts;
 pub(crate) use state::{CallRecord, CallState};
 

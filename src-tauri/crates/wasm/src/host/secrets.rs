@@ -107,9 +107,10 @@ fn lowercase_escapes(encoded: &str) -> String {
     text
 }
 
-/// The names of the handles in `text`, each once.
-pub(crate) fn secret_names(text: &str) -> Vec<String> {
-    let mut names: Vec<String> = handles(text).map(|handle| handle.name.to_owned()).collect();
+/// The names of the handles in `texts`, each once.
+pub(crate) fn secret_names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let mut names: Vec<String> =
+        texts.flat_map(handles).map(|handle| handle.name.to_owned()).collect();
     names.sort();
     names.dedup();
     names

@@ -3,12 +3,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::components;
-use super::fixture::Fixture;
+use super::fixture::GuestFixture;
 use crate::{CompileError, GuestError, GuestTrap};
 
 #[tokio::test]
 async fn endless_loop_ends_at_the_time_limit() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     fixture.limits.time = Duration::from_millis(150);
     let error = Err(GuestError::TimeLimit(fixture.limits.time));
     let looping = components::doing("(loop $more (br $more))");
@@ -25,7 +25,7 @@ async fn endless_loop_ends_at_the_time_limit() {
 
 #[tokio::test]
 async fn busy_guest_gives_its_thread_back() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     let looping = components::doing("(loop $more (br $more))");
     fixture.limits.time = Duration::from_millis(1);
     fixture.call(&looping, &Value::Null).await.result.expect_err("a time limit");
@@ -40,7 +40,7 @@ async fn busy_guest_gives_its_thread_back() {
 
 #[tokio::test]
 async fn fuel_ends_a_call_before_its_time() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     fixture.limits.fuel = 1_000_000;
     let looping = components::doing("(loop $more (br $more))");
     let trace = fixture.call(&looping, &Value::Null).await;
@@ -54,7 +54,7 @@ async fn memory_growth_is_refused_at_the_limit() {
          (if (i32.gt_u (memory.size) (i32.const 1024)) (then (unreachable)))
          (if (i32.lt_u (memory.size) (i32.const 1000)) (then (unreachable)))",
     );
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     assert_eq!(fixture.call(&growing, &Value::Null).await.result, Ok(Value::Null));
     let trace = fixture.call(&components::with_large_memory(), &Value::Null).await;
     assert!(matches!(trace.result, Err(GuestError::Unusable(_))), "{:?}", trace.result);
@@ -67,13 +67,13 @@ async fn table_growth_is_refused_at_the_limit() {
            (table.grow $table (ref.null func) (i32.const 1000)))))
          (if (i32.gt_u (table.size $table) (i32.const 100000)) (then (unreachable)))",
     );
-    let trace = Fixture::new().call(&growing, &Value::Null).await;
+    let trace = GuestFixture::new().call(&growing, &Value::Null).await;
     assert_eq!(trace.result, Ok(Value::Null));
 }
 
 #[tokio::test]
 async fn deep_recursion_ends_the_call_alone() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let trace = fixture.call(&components::doing("(call $again)"), &Value::Null).await;
     assert_eq!(trace.result, Err(GuestError::Trap(GuestTrap::Stack)));
     assert_eq!(fixture.call(&components::echo(), &json!(1)).await.result, Ok(json!(1)));
@@ -81,7 +81,7 @@ async fn deep_recursion_ends_the_call_alone() {
 
 #[tokio::test]
 async fn host_call_without_answer_ends_at_the_limit() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
     fixture.grants.secrets = vec!["KEY".to_owned()];
     fixture.limits.time = Duration::from_millis(150);
@@ -92,7 +92,7 @@ async fn host_call_without_answer_ends_at_the_limit() {
 
 #[tokio::test]
 async fn many_modules_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let trace = fixture.call(&components::with_modules(500), &Value::Null).await;
     let Err(GuestError::Unusable(cause)) = trace.result else { panic!("{:?}", trace.result) };
     assert!(cause.contains("instance count too high"), "{cause}");
@@ -104,7 +104,7 @@ async fn many_modules_are_refused() {
 
 #[tokio::test]
 async fn huge_log_is_bounded() {
-    let trace = Fixture::new().call(&components::logging(), &Value::Null).await;
+    let trace = GuestFixture::new().call(&components::logging(), &Value::Null).await;
     assert_eq!(trace.result, Ok(Value::Null));
     assert_eq!((trace.log.lines.len(), trace.log.dropped), (200, 800));
     assert!(trace.log.lines.iter().all(|line| line.text.len() == 2_048));
@@ -116,13 +116,13 @@ async fn huge_text_to_the_host_is_a_trap() {
         "(drop (memory.grow (i32.const 200)))
          (call $log (i32.const 0) (i32.const 4096) (i32.const 10000000))",
     );
-    let trace = Fixture::new().call(&component, &Value::Null).await;
+    let trace = GuestFixture::new().call(&component, &Value::Null).await;
     assert_eq!(trace.result, Err(GuestError::Trap(GuestTrap::HostCallSize)));
 }
 
 #[tokio::test]
 async fn import_without_permission_is_refused() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     for (component, import) in [
         (components::getting(), "rouse:tool/http@0.1.0"),
         (components::reading(), "rouse:tool/files@0.1.0"),
@@ -135,7 +135,7 @@ async fn import_without_permission_is_refused() {
 
 #[tokio::test]
 async fn call_of_wasi_is_a_trap() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let component = components::importing_exit();
     assert_eq!(fixture.call(&component, &json!(1)).await.result, Ok(Value::Null));
     let trace = fixture.call(&component, &json!(1_000)).await;

@@ -3,12 +3,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::components;
-use super::fixture::Fixture;
+use super::fixture::GuestFixture;
 use crate::{GuestError, GuestTrap, ToolLogLevel};
 
 #[tokio::test]
 async fn component_returns_its_result() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let arguments = json!({ "city": "Zürich", "days": [1, 2] });
     let trace = fixture.call(&components::echo(), &arguments).await;
     assert_eq!(trace.result, Ok(arguments));
@@ -16,21 +16,22 @@ async fn component_returns_its_result() {
 
 #[tokio::test]
 async fn error_of_a_component_is_bounded() {
-    let trace = Fixture::new().call(&components::failing(), &json!("é".repeat(5_000))).await;
+    let trace = GuestFixture::new().call(&components::failing(), &json!("é".repeat(5_000))).await;
     let Err(GuestError::Tool(text)) = trace.result else { panic!("{:?}", trace.result) };
     assert!(text.starts_with("\"éé") && text.len() <= 4_096 && text.len() > 4_000);
 }
 
 #[tokio::test]
 async fn component_has_clock_and_random_bytes() {
-    let trace = Fixture::new().call(&components::asking_clock_and_random(), &Value::Null).await;
+    let trace =
+        GuestFixture::new().call(&components::asking_clock_and_random(), &Value::Null).await;
     assert_eq!(trace.result, Ok(Value::Null));
 }
 
 #[tokio::test]
 async fn log_is_kept_when_the_call_fails() {
     let component = components::logging_then("(unreachable)");
-    let trace = Fixture::new().call(&component, &json!("before")).await;
+    let trace = GuestFixture::new().call(&component, &json!("before")).await;
     assert_eq!(trace.result, Err(GuestError::Trap(GuestTrap::Unreachable)));
     assert_eq!(trace.log.lines.len(), 1);
     let line = &trace.log.lines[0];
@@ -39,7 +40,7 @@ async fn log_is_kept_when_the_call_fails() {
 
 #[tokio::test]
 async fn wrong_results_are_typed_errors() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let call = async |component: Arc<[u8]>| fixture.call(&component, &Value::Null).await.result;
     let at = |pointer: &str, length: &str| {
         components::returning(
@@ -59,7 +60,7 @@ async fn wrong_results_are_typed_errors() {
 
 #[tokio::test]
 async fn large_arguments_are_refused() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     fixture.limits.arguments_bytes = 10;
     let trace = fixture.call(&components::echo(), &json!("0123456789")).await;
     assert_eq!(trace.result, Err(GuestError::ArgumentsTooLarge { bytes: 12, limit: 10 }));
@@ -68,6 +69,6 @@ async fn large_arguments_are_refused() {
 #[tokio::test]
 async fn component_of_another_world_is_refused() {
     let component = components::encode("(component)");
-    let trace = Fixture::new().call(&component, &Value::Null).await;
+    let trace = GuestFixture::new().call(&component, &Value::Null).await;
     assert!(matches!(trace.result, Err(GuestError::Unusable(_))), "{:?}", trace.result);
 }

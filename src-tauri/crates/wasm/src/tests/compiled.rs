@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::components;
-use super::fixture::{COMPILER_TEST, Fixture, compiler};
+use super::fixture::{COMPILER_TEST, GuestFixture, compiler};
 use crate::{
     CompileError, CompilerProgram, ComponentCache, Guest, GuestError, MAX_COMPONENT_BYTES,
     WasmRuntime,
@@ -20,15 +20,15 @@ fn compiled_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The fixture with a new cache in the same folder, as after a start of Rouse.
-fn restarted(fixture: Fixture, program: CompilerProgram) -> Fixture {
+fn restarted(fixture: GuestFixture, program: CompilerProgram) -> GuestFixture {
     let folder = fixture.folder.path().join("compiled");
     let cache = ComponentCache::new(folder, program, Arc::clone(&fixture.hashes) as _);
-    Fixture { runtime: WasmRuntime::new(cache), ..fixture }
+    GuestFixture { runtime: WasmRuntime::new(cache), ..fixture }
 }
 
 #[tokio::test]
 async fn compiled_file_is_loaded_after_a_restart() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let echo = components::echo();
     fixture.call(&echo, &json!(1)).await.result.expect("a result");
     // A compilation would fail.
@@ -46,7 +46,7 @@ async fn compiled_file_is_loaded_after_a_restart() {
 
 #[tokio::test]
 async fn forged_file_is_compiled_again() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let (echo, failing) = (components::echo(), components::failing());
     for component in [&echo, &failing] {
         let _ = fixture.call(component, &json!(1)).await;
@@ -69,7 +69,7 @@ async fn forged_file_is_compiled_again() {
 
 #[tokio::test]
 async fn two_calls_compile_once() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let echo = components::echo();
     let (one, two) = (json!(1), json!(2));
     let (first, second) = tokio::join!(fixture.call(&echo, &one), fixture.call(&echo, &two));
@@ -79,7 +79,7 @@ async fn two_calls_compile_once() {
 
 #[tokio::test]
 async fn bad_components_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = GuestFixture::new();
     let prepare = async |bytes: &[u8]| {
         let guest = Guest::Component(bytes.into());
         match fixture.runtime.prepare(&guest).await {
@@ -101,7 +101,7 @@ async fn bad_components_are_refused() {
 #[tokio::test]
 async fn compilation_ends_at_the_time_limit() {
     let limit = Duration::from_nanos(1);
-    let fixture = restarted(Fixture::new(), compiler().with_time_limit(limit));
+    let fixture = restarted(GuestFixture::new(), compiler().with_time_limit(limit));
     let trace = fixture.call(&components::echo(), &json!(1)).await;
     assert_eq!(trace.result, Err(GuestError::Compile(CompileError::TimeLimit(limit))));
 }
@@ -129,7 +129,7 @@ fn compiler_ends_with_its_parent() {
 #[tokio::test]
 async fn crash_of_the_compiler_is_an_error() {
     let program = CompilerProgram::with_arguments(&["--no-such-option"]);
-    let fixture = restarted(Fixture::new(), program);
+    let fixture = restarted(GuestFixture::new(), program);
     let trace = fixture.call(&components::echo(), &json!(1)).await;
     assert_eq!(trace.result, Err(GuestError::Compile(CompileError::Crashed)));
 }

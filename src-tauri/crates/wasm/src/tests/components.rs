@@ -183,16 +183,27 @@ pub(super) fn logging_then(instructions: &str) -> Arc<[u8]> {
 /// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:KEY}}`. Returns the body, which
 /// must be JSON, or the error.
 pub(super) fn getting() -> Arc<[u8]> {
-    let body = r#"(data (i32.const 64) "GET")
+    getting_at("", "(i32.add (local.get 0) (i32.const 1))", "(i32.sub (local.get 1) (i32.const 2))")
+}
+
+/// Gets `url` as `getting` does.
+pub(super) fn getting_from(url: &str) -> Arc<[u8]> {
+    let data = format!("(data (i32.const 512) {url:?})");
+    getting_at(&data, "(i32.const 512)", &format!("(i32.const {})", url.len()))
+}
+
+fn getting_at(data: &str, pointer: &str, length: &str) -> Arc<[u8]> {
+    let body = format!(
+        r#"{data}
+    (data (i32.const 64) "GET")
     (data (i32.const 128) "Authorization")
-    (data (i32.const 192) "Bearer {{secret:KEY}}")
+    (data (i32.const 192) "Bearer {{{{secret:KEY}}}}")
     (func (export "run") (param i32 i32) (result i32)
       (i32.store (i32.const 256) (i32.const 128))
       (i32.store (i32.const 260) (i32.const 13))
       (i32.store (i32.const 264) (i32.const 192))
       (i32.store (i32.const 268) (i32.const 21))
-      (call $send (i32.const 64) (i32.const 3)
-        (i32.add (local.get 0) (i32.const 1)) (i32.sub (local.get 1) (i32.const 2))
+      (call $send (i32.const 64) (i32.const 3) {pointer} {length}
         (i32.const 256) (i32.const 1)
         (i32.const 0) (i32.const 0) (i32.const 0)
         (i32.const 300))
@@ -205,8 +216,9 @@ pub(super) fn getting() -> Arc<[u8]> {
           (i32.store (i32.const 16) (i32.const 0))
           (i32.store (i32.const 20) (i32.load (i32.const 316)))
           (i32.store (i32.const 24) (i32.load (i32.const 320)))))
-      (i32.const 16))"#;
-    component(&HTTP, body)
+      (i32.const 16))"#,
+    );
+    component(&HTTP, &body)
 }
 
 /// Returns the content of the file in its arguments, a JSON string.

@@ -1,12 +1,12 @@
 use serde_json::json;
 
 use super::components;
-use super::fixture::Fixture;
+use super::fixture::GuestFixture;
 use crate::{FileAccess, GuestError};
 
 #[tokio::test]
 async fn file_is_written_and_read_in_the_folder() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     fixture.grants.files = FileAccess::Write;
     let path = json!("seen/last.json");
     assert_eq!(fixture.call(&components::writing(), &path).await.result, Ok(json!([1])));
@@ -19,7 +19,7 @@ async fn file_is_written_and_read_in_the_folder() {
 
 #[tokio::test]
 async fn path_out_of_the_folder_is_refused() {
-    let mut fixture = Fixture::new();
+    let mut fixture = GuestFixture::new();
     fixture.grants.files = FileAccess::Write;
     std::fs::write(fixture.folder.path().join("key"), "1").expect("a file");
     for path in ["../key", "/etc/hostname", "a/../../key"] {

@@ -75,9 +75,9 @@ impl FakeGuestHttp {
     }
 }
 
-struct WholeBody(Option<Vec<u8>>);
+struct FakeGuestBody(Option<Vec<u8>>);
 
-impl HttpBody for WholeBody {
+impl HttpBody for FakeGuestBody {
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Vec<u8>>, HttpExchangeError>> {
         let body = self.0.take();
         Box::pin(async move { Ok(body) })
@@ -96,7 +96,7 @@ impl HttpExchange for FakeGuestHttp {
                 Some(answer) => answer.map(|(status, headers, body)| HttpExchangeResponse {
                     status,
                     headers,
-                    body: Box::new(WholeBody(Some(body))),
+                    body: Box::new(FakeGuestBody(Some(body))),
                 }),
                 None => std::future::pending().await,
             }
@@ -122,7 +122,7 @@ impl Clock for StoppedGuestClock {
 }
 
 /// A runtime in a folder of its own.
-pub(super) struct Fixture {
+pub(super) struct GuestFixture {
     pub(super) folder: TempDir,
     pub(super) hashes: Arc<MemoryHashes>,
     pub(super) runtime: WasmRuntime,
@@ -137,7 +137,7 @@ pub(super) fn compiler() -> CompilerProgram {
     CompilerProgram::with_arguments(&["--exact", COMPILER_TEST, "--nocapture"])
 }
 
-impl Fixture {
+impl GuestFixture {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let hashes = Arc::new(MemoryHashes::default());

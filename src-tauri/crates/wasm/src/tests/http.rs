@@ -4,21 +4,23 @@ use rouse_core::http_exchange::{HttpExchangeError, HttpExchangeRequest};
 use serde_json::json;
 
 use super::components;
-use super::fixture::{FakeGuestHttp, Fixture, HttpAnswer};
+use super::fixture::{FakeGuestHttp, GuestFixture, HttpAnswer};
 use crate::{CallTrace, GuestError};
 
 const VALUE: &str = "s3cret-of-api.example.com";
 
 /// A fixture with the host `api.example.com`, the secret `KEY`, and this answer.
-fn fixture(answer: impl Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync + 'static) -> Fixture {
-    let mut fixture = Fixture::new();
+fn fixture(
+    answer: impl Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync + 'static,
+) -> GuestFixture {
+    let mut fixture = GuestFixture::new();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
     fixture.grants.secrets = vec!["KEY".to_owned()];
     fixture.http = Arc::new(FakeGuestHttp::answering(answer));
     fixture
 }
 
-async fn get(fixture: &Fixture, url: &str) -> CallTrace {
+async fn get(fixture: &GuestFixture, url: &str) -> CallTrace {
     fixture.call(&components::getting(), &json!(url)).await
 }
 

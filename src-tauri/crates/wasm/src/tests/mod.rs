@@ -7,3 +7,4 @@ mod attacks;
 mod http;
 mod files;
 mod compiled;
+mod check;
