@@ -17,6 +17,8 @@ mod process;
 mod progress;
 mod proofs;
 mod run;
+mod script_engine;
+mod sha256;
 mod system;
 mod test;
 mod types;
@@ -48,6 +50,9 @@ cargo xtask <chore>
   bundle [-- <arguments for tauri build>]
             build the installers of this system
   types     write the gateway's TypeScript types to ui/src/platform/gen
+  script-engine [--check]
+            build the component that runs JavaScript tools, and its SHA-256 file; --check only
+            compares both
   icons     draw icons/*.png, .ico and .icns from icons/src/*.svg
 
   --yes     install missing system packages without asking";
@@ -83,6 +88,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, ChoreError> {
         "soak" => proofs::soak(rest),
         "bundle" => bundle::run(after_dashes(rest)?),
         "types" => refuse_arguments(rest).and_then(|()| types::run()),
+        "script-engine" => script_engine::run(rest),
         "icons" => refuse_arguments(rest).and_then(|()| icons::run()),
         other => Err(ChoreError::new(format!("unknown chore `{other}`\n\n{USAGE}"))),
     }

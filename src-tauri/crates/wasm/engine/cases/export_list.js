@@ -1,0 +1,5 @@
+const helper = () => "helped";
+function main() {
+  return helper();
+}
+export { main as run, helper };

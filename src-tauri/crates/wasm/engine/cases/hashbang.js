@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+function run() {
+  return nothing;
+}

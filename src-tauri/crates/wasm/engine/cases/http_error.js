@@ -1,0 +1,3 @@
+function run() {
+  http("https://api.example.com/down");
+}

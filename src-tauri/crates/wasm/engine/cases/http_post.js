@@ -1,0 +1,14 @@
+function run() {
+  const { status, headers, body } = http({
+    method: "post",
+    url: "https://api.example.com/items",
+    headers: {
+      Authorization: "Bearer {{secret:API_KEY}}",
+      Accept: ["text/plain", "text/html"],
+      "X-Count": 3,
+      "X-Absent": undefined,
+    },
+    body: JSON.stringify({ name: "café" }),
+  });
+  return { status, headers, body };
+}

@@ -1,0 +1,4 @@
+function run() {
+  const text = "{x";
+  return JSON.parse(text);
+}

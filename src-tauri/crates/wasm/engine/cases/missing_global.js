@@ -1,0 +1,3 @@
+function run() {
+  return fetch("https://api.example.com/");
+}

@@ -1,0 +1,3 @@
+function run() {
+  Promise.resolve(1).then((value) => console.log(value));
+}

@@ -1,0 +1,3 @@
+function run() {
+  return { total: 2n ** 64n };
+}

@@ -1,0 +1,5 @@
+function run() {
+  const parent = { children: [] };
+  parent.children.push({ parent });
+  return parent;
+}

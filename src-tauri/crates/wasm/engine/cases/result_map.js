@@ -1,0 +1,3 @@
+function run() {
+  return { byName: new Map([["a", 1]]) };
+}

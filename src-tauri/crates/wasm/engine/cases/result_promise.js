@@ -1,0 +1,3 @@
+function run() {
+  return { value: (async () => 1)() };
+}

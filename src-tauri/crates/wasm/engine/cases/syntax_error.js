@@ -1,0 +1,4 @@
+export function run(args) {
+  const value = args.value;
+  return value +;
+}

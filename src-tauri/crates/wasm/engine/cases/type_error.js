@@ -1,0 +1,3 @@
+function run(args) {
+  return args.items.map((item) => item.name);
+}

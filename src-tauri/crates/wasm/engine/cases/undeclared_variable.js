@@ -1,0 +1,4 @@
+function run() {
+  total = 1;
+  return total;
+}
