@@ -15,9 +15,9 @@ async fn check(component: &[u8], rest: &str) -> ToolCheck {
     let head = "name = \"echo\"\ndescription = \"Echoes.\"\nlanguage = \"rust\"\n";
     fs::write(folder.join("tool.toml"), format!("{head}{rest}")).expect("a file");
     fs::write(folder.join("tool.wasm"), component).expect("a file");
-    let runtime = Arc::new(fixture.runtime);
+    let clock = Arc::new(StoppedGuestClock(fixture.now));
     let no_scripts: Arc<[u8]> = Arc::new([]);
-    let checker = ToolChecker::new(runtime, no_scripts, Arc::new(StoppedGuestClock));
+    let checker = ToolChecker::new(Arc::new(fixture.runtime), no_scripts, clock);
     checker.check_tool(&folder).await.expect("facts")
 }
 

@@ -1,7 +1,8 @@
 //! A runtime with its ports as doubles.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +51,32 @@ impl CompiledHashes for MemoryHashes {
     fn record<'a>(&'a self, key: &'a str, hash: &'a str) -> BoxFuture<'a, ()> {
         self.recorded.lock().expect("no panic").insert(key.to_owned(), hash.to_owned());
         *self.count.lock().expect("no panic") += 1;
+        Box::pin(async {})
+    }
+}
+
+/// Hashes in files beside the compiled ones, for tests only. One test at a time has the lock.
+struct FileHashes {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl FileHashes {
+    fn lock(folder: &Path) -> Self {
+        let file = File::create(folder.join("lock")).expect("a file");
+        file.lock().expect("a lock");
+        Self { folder: folder.to_owned(), _lock: file }
+    }
+}
+
+impl CompiledHashes for FileHashes {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Option<String>> {
+        let found = fs::read_to_string(self.folder.join(key)).ok();
+        Box::pin(async move { found })
+    }
+
+    fn record<'a>(&'a self, key: &'a str, hash: &'a str) -> BoxFuture<'a, ()> {
+        fs::write(self.folder.join(key), hash).expect("a file");
         Box::pin(async {})
     }
 }
@@ -104,12 +131,12 @@ impl HttpExchange for FakeGuestHttp {
     }
 }
 
-/// A clock at 2026-01-01.
-pub(super) struct StoppedGuestClock;
+/// A clock that stands.
+pub(super) struct StoppedGuestClock(pub(super) UnixMs);
 
 impl Clock for StoppedGuestClock {
     fn now(&self) -> UnixMs {
-        UnixMs(1_767_225_600_000)
+        self.0
     }
 
     fn monotonic(&self) -> Duration {
@@ -130,6 +157,7 @@ pub(super) struct GuestFixture {
     pub(super) limits: GuestLimits,
     pub(super) http: Arc<FakeGuestHttp>,
     pub(super) files: Option<PathBuf>,
+    pub(super) now: UnixMs,
 }
 
 /// The child is this test program; `run_wasm_compiler` answers in a test.
@@ -151,15 +179,29 @@ impl GuestFixture {
             grants: ToolPermissions::default(),
             limits: GuestLimits::default(),
             http: Arc::default(),
+            // 2026-01-01.
+            now: UnixMs(1_767_225_600_000),
         }
+    }
+
+    /// With the compiled components of all tests and runs: the engine of scripts takes half a minute.
+    pub(super) fn with_shared_cache() -> Self {
+        let program = std::env::current_exe().expect("this program");
+        let folder = program.parent().expect("a folder").join("rouse-wasm-tests");
+        fs::create_dir_all(&folder).expect("a folder");
+        let hashes = Arc::new(FileHashes::lock(&folder));
+        let cache = ComponentCache::new(folder, compiler(), hashes);
+        Self { runtime: WasmRuntime::new(cache), ..Self::new() }
     }
 
     pub(super) fn ports(&self) -> GuestPorts {
         let fill = |text: &str, host: &str| {
-            Ok(text.replace("{{secret:KEY}}", &format!("s3cret-of-{host}")))
+            Ok(text
+                .replace("{{secret:KEY}}", &format!("s3cret-of-{host}"))
+                .replace("{{secret:API_KEY}}", "value-of-API_KEY"))
         };
         GuestPorts {
-            clock: Arc::new(StoppedGuestClock),
+            clock: Arc::new(StoppedGuestClock(self.now)),
             http: Arc::clone(&self.http) as _,
             secrets: Arc::new(fill),
             folder: self.files.clone(),

@@ -8,3 +8,4 @@ mod http;
 mod files;
 mod compiled;
 mod check;
+mod scripts;
