@@ -4,10 +4,11 @@
 //! loaded; any other file is compiled again. Never compiles in this process. Pitfall: loading by path after a check of
 //! the file; the bytes that were checked are the bytes that are loaded.
 
+use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rouse_core::extension::CompiledHashes;
 use rouse_core::text::hex_digits;
@@ -26,6 +27,38 @@ const MAX_FILES: usize = 64;
 
 /// Changes with the settings of the engine, so that older files are not tried.
 const SETTINGS_REVISION: &str = "1";
+
+/// The bytes of a component, with the name of its compiled form. Clones share both.
+#[derive(Clone)]
+pub struct ComponentBytes {
+    bytes: Arc<[u8]>,
+    /// Computed once: a hash of some megabytes.
+    key: Arc<OnceLock<String>>,
+}
+
+impl<B: Into<Arc<[u8]>>> From<B> for ComponentBytes {
+    fn from(bytes: B) -> Self {
+        Self { bytes: bytes.into(), key: Arc::default() }
+    }
+}
+
+impl fmt::Debug for ComponentBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ComponentBytes({} bytes)", self.bytes.len())
+    }
+}
+
+impl ComponentBytes {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn key(&self) -> &str {
+        self.key.get_or_init(|| cache_key(&self.bytes))
+    }
+}
 
 /// Compiled components. One compilation at a time in this process.
 pub struct ComponentCache {
@@ -54,24 +87,24 @@ impl ComponentCache {
     ///
     /// # Errors
     /// The component is too large or not valid, or the compiler failed.
-    pub async fn get(&self, component: &Arc<[u8]>) -> Result<Component, GuestError> {
-        let (bytes, limit) = (component.len(), MAX_COMPONENT_BYTES);
+    pub async fn get(&self, component: &ComponentBytes) -> Result<Component, GuestError> {
+        let (bytes, limit) = (component.bytes.len(), MAX_COMPONENT_BYTES);
         if bytes > limit {
             return Err(CompileError::TooLarge { bytes, limit }.into());
         }
-        let key = cache_key(component);
-        if let Some(loaded) = self.loaded(&key) {
+        let key = component.key();
+        if let Some(loaded) = self.loaded(key) {
             return Ok(loaded);
         }
-        if let Some(loaded) = self.load_file(&key).await {
+        if let Some(loaded) = self.load_file(key).await {
             return Ok(self.remember(key, loaded));
         }
         let _compilation = self.compilation.lock().await;
         // Another call may have compiled it while this call waited.
-        if let Some(loaded) = self.loaded(&key) {
+        if let Some(loaded) = self.loaded(key) {
             return Ok(loaded);
         }
-        let compiled = self.compile(&key, Arc::clone(component)).await?;
+        let compiled = self.compile(key, Arc::clone(&component.bytes)).await?;
         Ok(self.remember(key, compiled))
     }
 
@@ -89,10 +122,10 @@ impl ComponentCache {
         Some(component)
     }
 
-    fn remember(&self, key: String, component: Component) -> Component {
+    fn remember(&self, key: &str, component: Component) -> Component {
         let mut loaded = self.lock_loaded();
         loaded.retain(|entry| entry.key != key);
-        loaded.push(LoadedComponent { key, component: component.clone() });
+        loaded.push(LoadedComponent { key: key.to_owned(), component: component.clone() });
         let excess = loaded.len().saturating_sub(MAX_LOADED);
         loaded.drain(..excess);
         component

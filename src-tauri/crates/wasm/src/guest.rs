@@ -11,7 +11,7 @@ use serde_json::Value;
 use wasmtime::component::Component;
 use wasmtime::{Engine, Store, Trap};
 
-use crate::cache::ComponentCache;
+use crate::cache::{ComponentBytes, ComponentCache};
 use crate::engine::{EPOCH_TICK, EpochClock, running_engine};
 use crate::error::{GuestError, GuestTrap};
 use crate::host::{CallRecord, CallState, GuestPorts, ToolLog, linker_for, ungranted_imports};
@@ -26,11 +26,11 @@ const MAX_ERROR_BYTES: usize = 4_096;
 #[derive(Debug, Clone)]
 pub enum Guest {
     /// A component of the world `tool`.
-    Component(Arc<[u8]>),
+    Component(ComponentBytes),
     /// A script on a component of the world `script-engine`.
     Script {
         /// The engine.
-        engine: Arc<[u8]>,
+        engine: ComponentBytes,
         /// The source of the script.
         source: Arc<str>,
     },
@@ -39,7 +39,7 @@ pub enum Guest {
 impl Guest {
     /// The component that runs.
     #[must_use]
-    pub const fn component(&self) -> &Arc<[u8]> {
+    pub const fn component(&self) -> &ComponentBytes {
         match self {
             Self::Component(component) => component,
             Self::Script { engine, .. } => engine,

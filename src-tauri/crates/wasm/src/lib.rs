@@ -18,7 +18,7 @@ mod check;
 #[cfg(test)]
 mod tests;
 
-pub use cache::ComponentCache;
+pub use cache::{ComponentBytes, ComponentCache};
 pub use check::{
     CheckedToolFile, TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError,
     ToolTestFailure, ToolTestOutcome, tool_guest,

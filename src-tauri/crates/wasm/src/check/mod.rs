@@ -20,6 +20,7 @@ use canned_http::{CannedHttp, test_value};
 pub use folder::{ToolFolder, ToolFolderError};
 pub use outcome::{ToolTestFailure, ToolTestOutcome};
 
+use crate::cache::ComponentBytes;
 use crate::engine::ENGINE_VERSION;
 use crate::guest::{Guest, WasmRuntime};
 use crate::host::{GuestPorts, ToolLog, replace_handles};
@@ -83,7 +84,7 @@ impl ToolCheck {
 /// Checks the folders of tools.
 pub struct ToolChecker {
     runtime: Arc<WasmRuntime>,
-    script_engine: Arc<[u8]>,
+    script_engine: ComponentBytes,
     clock: Arc<dyn Clock>,
 }
 
@@ -92,7 +93,7 @@ impl ToolChecker {
     #[must_use]
     pub const fn new(
         runtime: Arc<WasmRuntime>,
-        script_engine: Arc<[u8]>,
+        script_engine: ComponentBytes,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { runtime, script_engine, clock }
@@ -214,7 +215,7 @@ fn read_manifest(folder: &ToolFolder) -> Result<ToolManifest, Vec<ManifestProble
 pub fn tool_guest(
     folder: &ToolFolder,
     language: ToolLanguage,
-    script_engine: &Arc<[u8]>,
+    script_engine: &ComponentBytes,
 ) -> Result<Guest, String> {
     let name = language.file();
     let Some(bytes) = folder.get(name) else {
@@ -234,7 +235,7 @@ pub fn tool_guest(
         ToolLanguage::JavaScript => {
             let source = str::from_utf8(bytes);
             let source = source.map_err(|_| format!("{name} is not UTF-8. Save it so."))?;
-            Ok(Guest::Script { engine: Arc::clone(script_engine), source: source.into() })
+            Ok(Guest::Script { engine: script_engine.clone(), source: source.into() })
         }
         ToolLanguage::Rust => Ok(Guest::Component(bytes.into())),
     }

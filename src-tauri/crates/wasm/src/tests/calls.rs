@@ -1,10 +1,8 @@
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::components;
 use super::fixture::GuestFixture;
-use crate::{GuestError, GuestTrap, ToolLogLevel};
+use crate::{ComponentBytes, GuestError, GuestTrap, ToolLogLevel};
 
 #[tokio::test]
 async fn component_returns_its_result() {
@@ -41,7 +39,8 @@ async fn log_is_kept_when_the_call_fails() {
 #[tokio::test]
 async fn wrong_results_are_typed_errors() {
     let fixture = GuestFixture::new();
-    let call = async |component: Arc<[u8]>| fixture.call(&component, &Value::Null).await.result;
+    let call =
+        async |component: ComponentBytes| fixture.call(&component, &Value::Null).await.result;
     let at = |pointer: &str, length: &str| {
         components::returning(
             0,

@@ -1,6 +1,6 @@
 //! Components as text. Each has the canonical ABI by hand: a memory, `realloc`, and `run`.
 
-use std::sync::Arc;
+use crate::ComponentBytes;
 
 /// The imports of a component: as types, as lowered functions, and in the core module.
 #[derive(Default)]
@@ -96,7 +96,7 @@ const LIBC: &str = r#"(core module $libc
 
 /// A component whose core module has `body`: functions, and `run` with pointer and length of the arguments, which
 /// returns the address of a result: 0 or 1, the pointer of the text, and its length.
-fn component(imports: &Imports, body: &str) -> Arc<[u8]> {
+fn component(imports: &Imports, body: &str) -> ComponentBytes {
     let Imports { types, lowered, core } = imports;
     let host = if lowered.is_empty() { "" } else { r#"(with "host" (instance $host))"# };
     encode(&format!(
@@ -115,22 +115,22 @@ fn component(imports: &Imports, body: &str) -> Arc<[u8]> {
     ))
 }
 
-pub(super) fn encode(text: &str) -> Arc<[u8]> {
+pub(super) fn encode(text: &str) -> ComponentBytes {
     wat::parse_str(text).unwrap_or_else(|error| panic!("{error}\n{text}")).into()
 }
 
 /// Returns its arguments.
-pub(super) fn echo() -> Arc<[u8]> {
+pub(super) fn echo() -> ComponentBytes {
     returning(0, "(local.get 0)", "(local.get 1)")
 }
 
 /// Reports its arguments as an error.
-pub(super) fn failing() -> Arc<[u8]> {
+pub(super) fn failing() -> ComponentBytes {
     returning(1, "(local.get 0)", "(local.get 1)")
 }
 
 /// Returns the text at `pointer` with `length`, where the memory has 3 MB of zeros.
-pub(super) fn returning(is_error: u8, pointer: &str, length: &str) -> Arc<[u8]> {
+pub(super) fn returning(is_error: u8, pointer: &str, length: &str) -> ComponentBytes {
     component(
         &Imports::default(),
         &format!(
@@ -145,7 +145,7 @@ pub(super) fn returning(is_error: u8, pointer: &str, length: &str) -> Arc<[u8]> 
 }
 
 /// Runs `instructions`, which leave nothing, and then returns `null`.
-pub(super) fn doing(instructions: &str) -> Arc<[u8]> {
+pub(super) fn doing(instructions: &str) -> ComponentBytes {
     component(&Imports::default(), &body_doing(instructions))
 }
 
@@ -165,7 +165,7 @@ fn body_doing(instructions: &str) -> String {
 }
 
 /// Logs 10,000 bytes 1,000 times.
-pub(super) fn logging() -> Arc<[u8]> {
+pub(super) fn logging() -> ComponentBytes {
     let instructions = r#"(memory.fill (i32.const 1024) (i32.const 120) (i32.const 10000))
       (loop $more
         (call $log (i32.const 2) (i32.const 1024) (i32.const 10000))
@@ -175,24 +175,24 @@ pub(super) fn logging() -> Arc<[u8]> {
 }
 
 /// Logs its arguments as a warning, and then runs `instructions`.
-pub(super) fn logging_then(instructions: &str) -> Arc<[u8]> {
+pub(super) fn logging_then(instructions: &str) -> ComponentBytes {
     let log = "(call $log (i32.const 2) (local.get 0) (local.get 1))";
     component(&LOG, &body_doing(&format!("{log} {instructions}")))
 }
 
 /// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:KEY}}`. Returns the body, which
 /// must be JSON, or the error.
-pub(super) fn getting() -> Arc<[u8]> {
+pub(super) fn getting() -> ComponentBytes {
     getting_at("", "(i32.add (local.get 0) (i32.const 1))", "(i32.sub (local.get 1) (i32.const 2))")
 }
 
 /// Gets `url` as `getting` does.
-pub(super) fn getting_from(url: &str) -> Arc<[u8]> {
+pub(super) fn getting_from(url: &str) -> ComponentBytes {
     let data = format!("(data (i32.const 512) {url:?})");
     getting_at(&data, "(i32.const 512)", &format!("(i32.const {})", url.len()))
 }
 
-fn getting_at(data: &str, pointer: &str, length: &str) -> Arc<[u8]> {
+fn getting_at(data: &str, pointer: &str, length: &str) -> ComponentBytes {
     let body = format!(
         r#"{data}
     (data (i32.const 64) "GET")
@@ -222,7 +222,7 @@ fn getting_at(data: &str, pointer: &str, length: &str) -> Arc<[u8]> {
 }
 
 /// Returns the content of the file in its arguments, a JSON string.
-pub(super) fn reading() -> Arc<[u8]> {
+pub(super) fn reading() -> ComponentBytes {
     let body = r#"(func (export "run") (param i32 i32) (result i32)
       (call $read (i32.add (local.get 0) (i32.const 1)) (i32.sub (local.get 1) (i32.const 2))
         (i32.const 16))
@@ -231,7 +231,7 @@ pub(super) fn reading() -> Arc<[u8]> {
 }
 
 /// Writes `[1]` to the file in its arguments, a JSON string, and returns the same.
-pub(super) fn writing() -> Arc<[u8]> {
+pub(super) fn writing() -> ComponentBytes {
     let body = r#"(data (i32.const 64) "[1]")
     (func (export "run") (param i32 i32) (result i32)
       (call $write (i32.add (local.get 0) (i32.const 1)) (i32.sub (local.get 1) (i32.const 2))
@@ -246,7 +246,7 @@ pub(super) fn writing() -> Arc<[u8]> {
 }
 
 /// Traps unless the clock shows 2026-01-01 and 5,000 random bytes are 4,096 that differ.
-pub(super) fn asking_clock_and_random() -> Arc<[u8]> {
+pub(super) fn asking_clock_and_random() -> ComponentBytes {
     let instructions = r#"(if (i64.ne (call $now) (i64.const 1767225600000)) (then (unreachable)))
       (call $bytes (i32.const 5000) (i32.const 512))
       (if (i32.ne (i32.load (i32.const 516)) (i32.const 4096)) (then (unreachable)))
@@ -257,18 +257,18 @@ pub(super) fn asking_clock_and_random() -> Arc<[u8]> {
 }
 
 /// Imports sockets of WASI.
-pub(super) fn importing_sockets() -> Arc<[u8]> {
+pub(super) fn importing_sockets() -> ComponentBytes {
     component(&SOCKETS, &body_doing(""))
 }
 
 /// Imports `exit` of WASI, and calls it if the arguments have 4 bytes or more.
-pub(super) fn importing_exit() -> Arc<[u8]> {
+pub(super) fn importing_exit() -> ComponentBytes {
     let exit = "(if (i32.ge_u (local.get 1) (i32.const 4)) (then (call $exit (i32.const 1))))";
     component(&WASI, &body_doing(exit))
 }
 
 /// Has `count` core modules with an instance each.
-pub(super) fn with_modules(count: usize) -> Arc<[u8]> {
+pub(super) fn with_modules(count: usize) -> ComponentBytes {
     let modules = (0..count)
         .map(|n| format!("(core module $m{n}) (core instance (instantiate $m{n}))"))
         .collect::<String>();
@@ -276,12 +276,12 @@ pub(super) fn with_modules(count: usize) -> Arc<[u8]> {
 }
 
 /// Has a memory of 128 MB at the start.
-pub(super) fn with_large_memory() -> Arc<[u8]> {
+pub(super) fn with_large_memory() -> ComponentBytes {
     encode("(component (core module $m (memory 2048)) (core instance (instantiate $m)))")
 }
 
 /// Loops at its start.
-pub(super) fn looping_at_start() -> Arc<[u8]> {
+pub(super) fn looping_at_start() -> ComponentBytes {
     encode(
         "(component (core module $m (func $f (loop $l (br $l))) (start $f))
           (core instance (instantiate $m)))",

@@ -18,8 +18,8 @@ use tempfile::TempDir;
 
 use crate::compile::run_from_arguments;
 use crate::{
-    CallTrace, CompilerProgram, ComponentCache, Guest, GuestLimits, GuestPorts, ToolPermissions,
-    WasmRuntime, run_wasm_compiler,
+    CallTrace, CompilerProgram, ComponentBytes, ComponentCache, Guest, GuestLimits, GuestPorts,
+    ToolPermissions, WasmRuntime, run_wasm_compiler,
 };
 
 /// The name of the next test.
@@ -209,8 +209,8 @@ impl GuestFixture {
         }
     }
 
-    pub(super) async fn call(&self, component: &Arc<[u8]>, arguments: &Value) -> CallTrace {
-        let guest = Guest::Component(Arc::clone(component));
+    pub(super) async fn call(&self, component: &ComponentBytes, arguments: &Value) -> CallTrace {
+        let guest = Guest::Component(component.clone());
         let ports = self.ports();
         self.runtime.trace_call(&guest, arguments, &self.grants, &self.limits, &ports).await
     }

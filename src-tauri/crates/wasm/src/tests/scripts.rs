@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use rouse_core::UnixMs;
@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::fixture::{FakeGuestHttp, GuestFixture, HttpAnswer};
 use crate::host::replace_handles;
-use crate::{CallTrace, FileAccess, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel};
+use crate::{
+    CallTrace, ComponentBytes, FileAccess, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel,
+};
 
 /// The host of the engine's cases.
 #[derive(Deserialize)]
@@ -65,8 +67,11 @@ fn engine_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("engine")
 }
 
-fn engine() -> Arc<[u8]> {
-    fs::read(engine_folder().join("script_engine.wasm")).expect("the engine").into()
+fn engine() -> ComponentBytes {
+    static ENGINE: LazyLock<ComponentBytes> = LazyLock::new(|| {
+        fs::read(engine_folder().join("script_engine.wasm")).expect("the engine").into()
+    });
+    ENGINE.clone()
 }
 
 fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> T {
@@ -77,6 +82,7 @@ fn script(source: &str) -> Guest {
     Guest::Script { engine: engine(), source: source.into() }
 }
 
+/// Calls a script on the engine.
 async fn run(fixture: &GuestFixture, source: &str, arguments: &Value) -> CallTrace {
     let ports = fixture.ports();
     let runtime = &fixture.runtime;
@@ -90,11 +96,6 @@ fn case_fixture(host: CaseHost) -> GuestFixture {
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
     fixture.grants.secrets = vec!["API_KEY".to_owned()];
     fixture.grants.files = FileAccess::Write;
-    let folder = fixture.files.clone().expect("a folder");
-    fs::create_dir_all(&folder).expect("a folder");
-    for (name, content) in &host.files {
-        fs::write(folder.join(name), content).expect("a file");
-    }
     fixture.http = Arc::new(FakeGuestHttp::answering(move |request| {
         let unknown = || HttpExchangeError::Refused("No case has this request.".to_owned());
         let known = host.http.iter().find(|exchange| exchange.covers(request));
@@ -104,12 +105,11 @@ fn case_fixture(host: CaseHost) -> GuestFixture {
 }
 
 /// What is wrong with the case at `path`.
-async fn case_failure(path: &Path) -> Option<String> {
-    let fixture = case_fixture(read_json(&engine_folder().join("cases/host.json")));
+async fn case_failure(fixture: &GuestFixture, path: &Path) -> Option<String> {
     let arguments = path.with_extension("args.json");
     let arguments = if arguments.exists() { read_json(&arguments) } else { json!({}) };
     let source = fs::read_to_string(path).expect("a script");
-    let trace = run(&fixture, &source, &arguments).await;
+    let trace = run(fixture, &source, &arguments).await;
     let log = trace.log.lines.iter().map(|line| format!("{:?} {}", line.level, line.text));
     let log = log.collect::<Vec<_>>().join("\n");
     let expected_log = fs::read_to_string(path.with_extension("log.txt"));
@@ -127,14 +127,22 @@ async fn case_failure(path: &Path) -> Option<String> {
 
 #[tokio::test]
 async fn engine_cases_give_their_expected_results() {
+    let host: CaseHost = read_json(&engine_folder().join("cases/host.json"));
+    let files = host.files.clone();
+    let mut fixture = case_fixture(host);
     let entries = fs::read_dir(engine_folder().join("cases")).expect("cases");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let scripts = paths.filter(|path| path.extension().is_some_and(|kind| kind == "js"));
-    let mut failures = Vec::new();
-    let mut count = 0;
+    let (mut count, mut failures) = (0, Vec::new());
     for path in scripts {
         count += 1;
-        if let Some(failure) = case_failure(&path).await {
+        let folder = fixture.folder.path().join(count.to_string());
+        fs::create_dir(&folder).expect("a folder");
+        for (name, content) in &files {
+            fs::write(folder.join(name), content).expect("a file");
+        }
+        fixture.files = Some(folder);
+        if let Some(failure) = case_failure(&fixture, &path).await {
             failures.push(format!("{}: {failure}", path.display()));
         }
     }
