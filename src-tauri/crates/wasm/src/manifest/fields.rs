@@ -7,7 +7,7 @@ use rouse_core::text::suggest;
 use serde_json::{Map, Value};
 use toml::Table;
 
-use super::ManifestProblem;
+use super::problem::ManifestProblem;
 
 /// All problems of a manifest.
 #[derive(Default)]

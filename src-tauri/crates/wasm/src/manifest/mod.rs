@@ -4,18 +4,19 @@
 //! that this version cannot build. All problems come at once, each with the path of its field. Pitfall: a field that
 //! the check does not read; a person accepts every field of the manifest.
 
+mod problem;
 mod fields;
 mod parse;
 mod test_case;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rouse_core::extension::ExtensionName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
+pub use problem::ManifestProblem;
 pub use test_case::{CannedExchange, ExpectedResult, ToolTest};
 
 use crate::permissions::ToolPermissions;
@@ -79,24 +80,6 @@ impl ToolLanguage {
         match self {
             Self::JavaScript => "tool.js",
             Self::Rust => "tool.wasm",
-        }
-    }
-}
-
-/// A problem of a manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ManifestProblem {
-    /// The path of the field, as `tests[0].http[1].url`. Empty for the whole file.
-    pub field: String,
-    /// Cause and remedy as a sentence.
-    pub message: String,
-}
-
-impl fmt::Display for ManifestProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field.as_str() {
-            "" => f.write_str(&self.message),
-            field => write!(f, "{field}: {}", self.message),
         }
     }
 }
