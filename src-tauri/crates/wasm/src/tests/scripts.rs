@@ -232,3 +232,33 @@ async fn script_tool_is_checked() {
     let check = checker.check_tool(&folder).await.expect("facts");
     assert!(check.problems[0].contains("no tool.js") && !check.is_passed(), "{check:?}");
 }
+
+#[tokio::test]
+async fn script_never_sees_the_value_of_a_secret() {
+    let mut fixture = GuestFixture::with_shared_cache();
+    fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
+    fixture.grants.secrets = vec!["KEY".to_owned()];
+    fixture.http = Arc::new(FakeGuestHttp::answering(|request| {
+        let value = request.headers.last().map(|(_, value)| value.clone()).unwrap_or_default();
+        if request.url.ends_with("broken") {
+            return Err(HttpExchangeError::Broken(format!("{value} was sent.")));
+        }
+        Ok((200, vec![("x-echo".to_owned(), value.clone())], value.into_bytes()))
+    }));
+    // Reversed, so that the redaction of the result does not find a value.
+    let source = r#"
+        const headers = { "x-key": "{{secret:KEY}}" };
+        const reversed = (text) => [...text].reverse().join("");
+        function run() {
+          const response = http({ url: "https://api.example.com/", headers });
+          let message;
+          try { http({ url: "https://api.example.com/broken", headers }); } catch (error) {
+            message = error.message;
+          }
+          return [response.body, response.headers["x-echo"], message].map(reversed);
+        }
+    "#;
+    let result = run(&fixture, source, &json!({})).await.result.expect("a result");
+    let handle = "}}YEK:terces{{";
+    assert_eq!(result, json!([handle, handle, format!(".tnes saw {handle}")]));
+}
