@@ -50,13 +50,3 @@ function readArguments(argumentsJson) {
     refuse(`The arguments are not JSON: ${error.message}.`);
   }
 }
-
-/** Fills the freed memory of the build with zeros: the snapshot stores only other bytes. */
-function clearFreedMemory() {
-  let blocks;
-  for (let size = 100_000; size >= 64; size *= 0.8) {
-    blocks = ["\0".repeat(size), blocks];
-  }
-}
-
-clearFreedMemory();

@@ -6,7 +6,7 @@
 import { decodeUtf8, encodeUtf8 } from "./utf8.js";
 
 const MAX_BYTES = 4096;
-// The name that QuickJS gives to evaluated text.
+// QuickJS calls evaluated text `<input>`. A syntax error has a frame without parentheses.
 const SYNTAX_FRAME = /^\s*at <input>:(\d+):(\d+)\n\s*at eval \(native\)\n/;
 const CALL_FRAME = /\(<input>:(\d+):(\d+)\)/;
 
@@ -57,26 +57,22 @@ function describe(error, source, prefixLength) {
   }
   const name = error.name === "Error" ? "" : `${error.name}: `;
   const position = positionOf(error, source, prefixLength);
-  const hint = hintFor(error);
+  const missing = /^(\w+) is not defined$/.exec(error.message)?.[1];
+  const hint = Object.hasOwn(HINTS, missing) ? `. ${HINTS[missing]}` : "";
   return `${name}${error.message}${position}${hint}`;
 }
 
 function positionOf(error, source, prefixLength) {
   const stack = String(error.stack);
-  const found = SYNTAX_FRAME.exec(stack) ?? CALL_FRAME.exec(stack);
-  if (!found) {
-    return "";
+  const syntax = SYNTAX_FRAME.exec(stack);
+  const [, lineText, columnText] = syntax ?? CALL_FRAME.exec(stack) ?? [];
+  const line = Number(lineText);
+  if (line > source.split("\n").length) {
+    // QuickJS sometimes names the last expression, which the engine has added.
+    return syntax ? " (at the end of the source)" : "";
   }
-  const line = Number(found[1]);
-  const column = Number(found[2]) - (line === 1 ? prefixLength : 0);
-  const isAfterSource = line > source.split("\n").length;
-  return isAfterSource ? " (at the end of the source)" : ` (line ${line}, column ${column})`;
-}
-
-function hintFor(error) {
-  const name = /^(\w+) is not defined$/.exec(error.message)?.[1];
-  const isKnown = error instanceof ReferenceError && Object.hasOwn(HINTS, name);
-  return isKnown ? `. ${HINTS[name]}` : "";
+  const column = Number(columnText) - (line === 1 ? prefixLength : 0);
+  return lineText ? ` (line ${line}, column ${Math.max(column, 1)})` : "";
 }
 
 function limitBytes(text) {

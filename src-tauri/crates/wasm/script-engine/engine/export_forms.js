@@ -45,8 +45,8 @@ export function toScript(source) {
   let end = 0;
   for (const at of topLevelKeywords(text)) {
     const replaced = replaceExport(text, at, exported);
-    script += text.slice(end, at) + replaced.text;
-    end = at + replaced.text.length;
+    script += text.slice(end, at) + replaced;
+    end = at + replaced.length;
   }
   script += text.slice(end);
   return { text: script, entry: exported.get("default") ?? exported.get("run") ?? "run" };
@@ -100,12 +100,13 @@ function nextToken(text, at, previous, open) {
   return token;
 }
 
+/** Whether a slash after this token begins a regular expression. Else it is a division. */
 function canPrecedeRegex(previous) {
   if (/^[\w$\u0080-\uffff]/.test(previous)) {
     return WORD_BEFORE_REGEX.test(previous);
   }
-  const isValue = /^(?:["'`/)\]}]|\+\+|--)/.test(previous) && !previous.endsWith("${");
-  return !isValue;
+  const isValue = /^(?:["'`/)\]}]|\+\+|--)/.test(previous);
+  return !isValue || previous.endsWith("${");
 }
 
 /** The text in place of the keyword at a position, of the same length. Records exported names. */
@@ -114,14 +115,14 @@ function replaceExport(text, at, exported) {
     refuse(`A tool is one file: \`import\` is not available (line ${lineOf(text, at)}).`);
   }
   if (text.startsWith("import", at)) {
-    return { text: "import" };
+    return "import";
   }
   const declaration = match(DECLARATION, text, at);
   if (declaration) {
-    return { text: blank(declaration[0]) };
+    return blank(declaration[0]);
   }
   if (match(DEFAULT, text, at)) {
-    return { text: replaceDefault(text, at, exported) };
+    return replaceDefault(text, at, exported);
   }
   const list = match(LIST, text, at);
   const items = list?.[1].split(",").filter((item) => item.trim() !== "");
@@ -135,7 +136,7 @@ function replaceExport(text, at, exported) {
   for (const [, local, name] of names) {
     exported.set(name ?? local, local);
   }
-  return { text: `;${blank(list[0]).slice(1)}` };
+  return `;${blank(list[0]).slice(1)}`;
 }
 
 function replaceDefault(text, at, exported) {
@@ -145,7 +146,9 @@ function replaceDefault(text, at, exported) {
     exported.set("default", declaration[4]);
     return blank(keywords);
   }
-  const name = unusedName(text);
+  // A name of the length that `var` leaves free in `export`.
+  const names = [..."0123456789"].map((digit) => `$${digit}`);
+  const name = names.find((one) => !text.includes(one)) ?? "$_";
   exported.set("default", name);
   if (declaration?.[2] === "function") {
     // A declaration needs a name: it takes the columns of the keywords.
@@ -154,12 +157,6 @@ function replaceDefault(text, at, exported) {
     return blank(whole).slice(0, -header.length) + header;
   }
   return `var ${name}${blank(keywords.slice(6, -1))}=`;
-}
-
-/** A name of two characters that the source does not contain. */
-function unusedName(text) {
-  const names = [..."0123456789"].map((digit) => `$${digit}`);
-  return names.find((name) => !text.includes(name)) ?? "$_";
 }
 
 function match(pattern, text, at) {

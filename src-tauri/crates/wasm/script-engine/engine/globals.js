@@ -77,15 +77,6 @@ function removeCodeFromText() {
   lock(Error, "prepareStackTrace", undefined);
 }
 
-/** No job of a promise ever runs, so waiting for one would end without a word. */
-function removePromiseCallbacks() {
-  for (const name of ["then", "catch", "finally"]) {
-    define(Promise.prototype, name, () => {
-      throw new TypeError("Promises never settle in a tool. Write synchronous code");
-    });
-  }
-}
-
 function define(target, name, value) {
   Object.defineProperty(target, name, { value, writable: true, configurable: true });
 }
@@ -100,7 +91,12 @@ for (const name of [...LEAKED, ...UNUSABLE]) {
 replaceDate();
 define(Math, "random", randomNumber);
 removeCodeFromText();
-removePromiseCallbacks();
+// No job of a promise ever runs, so waiting for one would end without a word.
+for (const name of ["then", "catch", "finally"]) {
+  define(Promise.prototype, name, () => {
+    throw new TypeError("Promises never settle in a tool. Write synchronous code");
+  });
+}
 const added = { TextDecoder, TextEncoder, console, files, http, structuredClone };
 for (const name of Object.keys(added)) {
   define(globalThis, name, added[name]);

@@ -165,6 +165,6 @@ function callHost(call) {
   try {
     return call();
   } catch (error) {
-    throw new Error(String(error?.payload ?? error?.message ?? error));
+    throw new Error(String(error.payload ?? error));
   }
 }

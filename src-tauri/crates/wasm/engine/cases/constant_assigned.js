@@ -1,0 +1,3 @@
+const LIMIT = 1;
+LIMIT = 2;
+function run() {}

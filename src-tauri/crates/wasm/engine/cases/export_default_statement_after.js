@@ -1,0 +1,4 @@
+export default function ({ value }) {
+  return value;
+}
+[1, 2].forEach((number) => number);
