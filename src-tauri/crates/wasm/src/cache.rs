@@ -162,7 +162,7 @@ impl ComponentCache {
         let (folder, input_path) = (self.folder.clone(), input.0.clone());
         run_blocking(move || {
             create_private_folder(&folder).map_err(CompileError::from)?;
-            let _ = std::fs::remove_file(&input_path);
+            remove_unfinished_files(&folder);
             let file = private_file().open(&input_path);
             let written = file.and_then(|mut file| file.write_all(&component));
             Ok(written.map_err(CompileError::from)?)
@@ -259,6 +259,16 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
+}
+
+/// Removes what a compilation left that did not end. One compilation runs at a time.
+fn remove_unfinished_files(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|extension| extension == "wasm" || extension == "tmp") {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 /// Removes the oldest compiled components; those of another engine are the oldest after an update.

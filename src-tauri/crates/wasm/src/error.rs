@@ -66,7 +66,7 @@ pub enum GuestTrap {
     #[error("it used memory that it does not have")]
     Memory,
     /// The guest gave up, as by a panic or an allocation that failed.
-    #[error("it gave up (an `unreachable` instruction); its memory limit is 64 MB")]
+    #[error("it gave up (an `unreachable` instruction), as after a panic or without memory")]
     Unreachable,
     /// The guest used up its instructions.
     #[error("it used up its instructions")]

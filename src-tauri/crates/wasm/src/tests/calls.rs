@@ -71,3 +71,11 @@ async fn component_of_another_world_is_refused() {
     let trace = GuestFixture::new().call(&component, &Value::Null).await;
     assert!(matches!(trace.result, Err(GuestError::Unusable(_))), "{:?}", trace.result);
 }
+
+#[tokio::test]
+async fn call_may_move_between_threads() {
+    let fixture = GuestFixture::new();
+    let result =
+        tokio::spawn(async move { fixture.call(&components::echo(), &json!(1)).await.result });
+    assert_eq!(result.await.expect("no panic"), Ok(json!(1)));
+}

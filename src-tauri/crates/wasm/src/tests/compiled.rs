@@ -30,6 +30,12 @@ fn restarted(fixture: GuestFixture, program: CompilerProgram) -> GuestFixture {
 async fn compiled_file_is_loaded_after_a_restart() {
     let fixture = GuestFixture::new();
     let echo = components::echo();
+    // An earlier compilation was killed.
+    let folder = fixture.folder.path().join("compiled");
+    fs::create_dir(&folder).expect("a folder");
+    for left in ["1-0.wasm", "1-0.tmp"] {
+        fs::write(folder.join(left), "").expect("a file");
+    }
     fixture.call(&echo, &json!(1)).await.result.expect("a result");
     // A compilation would fail.
     let fixture = restarted(fixture, CompilerProgram::with_arguments(&["--no-such-option"]));
