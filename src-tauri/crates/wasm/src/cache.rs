@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use bytes::Bytes;
 use rouse_core::extension::CompiledHashes;
 use rouse_core::text::hex_digits;
 use sha2::{Digest as _, Sha256};
@@ -31,12 +32,12 @@ const SETTINGS_REVISION: &str = "1";
 /// The bytes of a component, with the name of its compiled form. Clones share both.
 #[derive(Clone)]
 pub struct ComponentBytes {
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
     /// Computed once: a hash of some megabytes.
     key: Arc<OnceLock<String>>,
 }
 
-impl<B: Into<Arc<[u8]>>> From<B> for ComponentBytes {
+impl<B: Into<Bytes>> From<B> for ComponentBytes {
     fn from(bytes: B) -> Self {
         Self { bytes: bytes.into(), key: Arc::default() }
     }
@@ -104,7 +105,7 @@ impl ComponentCache {
         if let Some(loaded) = self.loaded(key) {
             return Ok(loaded);
         }
-        let compiled = self.compile(key, Arc::clone(&component.bytes)).await?;
+        let compiled = self.compile(key, component.bytes.clone()).await?;
         Ok(self.remember(key, compiled))
     }
 
@@ -154,7 +155,7 @@ impl ComponentCache {
         loaded.await.ok()
     }
 
-    async fn compile(&self, key: &str, component: Arc<[u8]>) -> Result<Component, GuestError> {
+    async fn compile(&self, key: &str, component: Bytes) -> Result<Component, GuestError> {
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
         let input = TemporaryFile(self.folder.join(format!("{name}.wasm")));

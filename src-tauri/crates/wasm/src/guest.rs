@@ -191,7 +191,7 @@ async fn run_instance(
     let mut store = Store::new(engine, state);
     store.limiter(|state| &mut state.growth);
     let ticks = time.as_millis() / EPOCH_TICK.as_millis() + 2;
-    store.set_epoch_deadline(u64::try_from(ticks).unwrap_or(u64::MAX / 2));
+    store.set_epoch_deadline(u64::try_from(ticks).unwrap_or(u64::MAX).min(u64::MAX / 2));
     store.set_hostcall_fuel(HOST_CALL_BYTES);
     store.set_max_component_handles(MAX_HANDLES);
     let fueled = store

@@ -11,6 +11,7 @@ mod permissions;
 mod manifest;
 mod compile;
 mod cache;
+mod script_engine;
 mod host;
 mod world;
 mod guest;
@@ -34,3 +35,4 @@ pub use manifest::{
     ToolTest,
 };
 pub use permissions::{FileAccess, GrantedHost, InvalidHost, ToolPermissions};
+pub use script_engine::script_engine;

@@ -237,7 +237,7 @@ pub fn tool_guest(
             let source = source.map_err(|_| format!("{name} is not UTF-8. Save it so."))?;
             Ok(Guest::Script { engine: script_engine.clone(), source: source.into() })
         }
-        ToolLanguage::Rust => Ok(Guest::Component(bytes.into())),
+        ToolLanguage::Rust => Ok(Guest::Component(bytes.to_vec().into())),
     }
 }
 

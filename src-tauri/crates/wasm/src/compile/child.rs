@@ -17,6 +17,9 @@ use crate::engine::compiler_engine;
 /// Starts the program as compiler. The files of the component and of the result follow.
 pub(super) const COMPILE_ARGUMENT: &str = "__compile-wasm";
 
+/// Set for the compiler, because the argument alone could be a word of a person.
+pub(crate) const COMPILER_VARIABLE: &str = "ROUSE_WASM_COMPILER";
+
 const SUCCESS: u8 = 0;
 const FAILED: u8 = 1;
 
@@ -31,6 +34,10 @@ pub(super) const MAX_CAUSE_BYTES: u64 = 2_000;
 
 /// The longest life of the process.
 const LONGEST_LIFE: Duration = Duration::from_secs(150);
+
+/// The address space of the process.
+#[cfg(target_os = "linux")]
+const MEMORY_LIMIT: u64 = 2 << 30;
 
 /// How a compilation ended.
 enum CompilerEnd {
@@ -49,11 +56,13 @@ pub fn run_wasm_compiler() -> Option<ExitCode> {
 
 /// Runs the compiler; the exit code. None when the process was not started as compiler.
 pub(crate) fn run_from_arguments() -> Option<u8> {
+    std::env::var_os(COMPILER_VARIABLE)?;
     let mut arguments = std::env::args_os().skip_while(|argument| argument != COMPILE_ARGUMENT);
     arguments.next()?;
     let (Some(input), Some(output)) = (arguments.next(), arguments.next()) else {
         return Some(FAILED);
     };
+    limit_memory();
     let (end, ends) = mpsc::channel();
     let parent_gone = end.clone();
     std::thread::spawn(move || {
@@ -80,6 +89,18 @@ pub(crate) fn run_from_arguments() -> Option<u8> {
     };
     Some(code)
 }
+
+/// Bounds the memory of this process. An allocation beyond it ends the process.
+#[cfg(target_os = "linux")]
+fn limit_memory() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Rlimit { current: Some(MEMORY_LIMIT), maximum: Some(MEMORY_LIMIT) };
+    // A lower limit of the system stays.
+    let _ = setrlimit(Resource::As, limit);
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn limit_memory() {}
 
 fn compile(input: &Path, output: &Path) -> CompilerEnd {
     let component = match read_component(input) {

@@ -17,7 +17,7 @@ use tokio::process::{Child, Command};
 pub(crate) use child::private_file;
 #[cfg(test)]
 pub(crate) use child::run_from_arguments;
-use child::{COMPILE_ARGUMENT, INVALID_COMPONENT, MAX_CAUSE_BYTES};
+use child::{COMPILE_ARGUMENT, COMPILER_VARIABLE, INVALID_COMPONENT, MAX_CAUSE_BYTES};
 pub use child::{compile_component, run_wasm_compiler};
 
 use crate::error::CompileError;
@@ -84,6 +84,7 @@ impl CompilerProgram {
             .args([input, output])
             .env_clear()
             .envs(required_variables())
+            .env(COMPILER_VARIABLE, "1")
             // The child ends when this pipe closes, also when this process was killed.
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -18,9 +18,7 @@ async fn endless_loop_ends_at_the_time_limit() {
     let log_loop = components::logging_then(
         "(loop $more (call $log (i32.const 0) (i32.const 0) (i32.const 1)) (br $more))",
     );
-    let trace = fixture.call(&log_loop, &Value::Null).await;
-    assert_eq!(trace.result, error);
-    assert_eq!(trace.log.lines.len(), 200);
+    assert_eq!(fixture.call(&log_loop, &Value::Null).await.result, error);
 }
 
 #[tokio::test]
@@ -84,7 +82,7 @@ async fn host_call_without_answer_ends_at_the_limit() {
     let mut fixture = GuestFixture::new();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
     fixture.grants.secrets = vec!["KEY".to_owned()];
-    fixture.limits.time = Duration::from_millis(150);
+    fixture.limits.time = Duration::from_secs(1);
     let trace = fixture.call(&components::getting(), &json!("https://api.example.com/")).await;
     assert_eq!(trace.result, Err(GuestError::TimeLimit(fixture.limits.time)));
     assert_eq!(trace.http_exchanges, 1);

@@ -16,7 +16,7 @@ async fn check(component: &ComponentBytes, rest: &str) -> ToolCheck {
     fs::write(folder.join("tool.toml"), format!("{head}{rest}")).expect("a file");
     fs::write(folder.join("tool.wasm"), component.bytes()).expect("a file");
     let clock = Arc::new(StoppedGuestClock(fixture.now));
-    let no_scripts = ComponentBytes::from([]);
+    let no_scripts = ComponentBytes::from(Vec::new());
     let checker = ToolChecker::new(Arc::new(fixture.runtime), no_scripts, clock);
     checker.check_tool(&folder).await.expect("facts")
 }
@@ -107,7 +107,7 @@ async fn component_problems_are_facts() {
     let tests = format!("{OBJECT}[[tests]]\nname = \"a\"\nexpected = 1\n");
     let other_world = check(&components::encode("(component)"), &tests).await;
     assert!(other_world.problems[0].contains("does not export `run"), "{other_world:?}");
-    let invalid = check(&(*b"(component)").into(), &tests).await;
+    let invalid = check(&b"(component)".to_vec().into(), &tests).await;
     assert!(invalid.problems[0].contains("not valid"), "{invalid:?}");
     let many = check(&components::with_modules(500), &tests).await;
     assert!(!many.is_passed());
@@ -115,7 +115,7 @@ async fn component_problems_are_facts() {
 
 #[tokio::test]
 async fn manifest_problems_come_before_the_component() {
-    let check = check(&[].into(), "parameters.type = \"object\"\nversio = \"1\"\n").await;
+    let check = check(&Vec::new().into(), "parameters.type = \"object\"\nversio = \"1\"\n").await;
     assert!(!check.is_passed() && check.manifest.is_none() && check.problems.is_empty());
     let fields: Vec<&str> =
         check.manifest_problems.iter().map(|problem| problem.field.as_str()).collect();

@@ -87,7 +87,7 @@ async fn two_calls_compile_once() {
 async fn bad_components_are_refused() {
     let fixture = GuestFixture::new();
     let prepare = async |bytes: &[u8]| {
-        let guest = Guest::Component(bytes.into());
+        let guest = Guest::Component(bytes.to_vec().into());
         match fixture.runtime.prepare(&guest).await {
             Err(GuestError::Compile(error)) => error,
             other => panic!("{other:?}"),
@@ -114,20 +114,29 @@ async fn compilation_ends_at_the_time_limit() {
 
 #[cfg(unix)]
 #[test]
-fn compiler_ends_with_its_parent() {
+fn compiler_is_bounded_and_ends_with_its_parent() {
     use std::process::{Command, Stdio};
     let folder = tempfile::tempdir().expect("a folder");
-    // A pipe without a writer: the compiler waits for the component until its own end.
+    // A pipe: the compiler waits for the component until its own end.
     let input = folder.path().join("component");
     assert!(Command::new("mkfifo").arg(&input).status().expect("mkfifo").success());
     let program = std::env::current_exe().expect("this program");
     let mut child = Command::new(program)
         .args(["--exact", COMPILER_TEST, "--nocapture", "__compile-wasm"])
-        .args([input, folder.path().join("compiled")])
+        .args([&input, &folder.path().join("compiled")])
+        .env("ROUSE_WASM_COMPILER", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
         .expect("a process");
+    // Opens when the compiler opens its end.
+    let _writer = fs::OpenOptions::new().write(true).open(&input).expect("a pipe");
+    #[cfg(target_os = "linux")]
+    {
+        let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).expect("limits");
+        let memory = limits.lines().find(|line| line.starts_with("Max address space"));
+        assert!(memory.expect("a limit").contains(" 2147483648 "), "{limits}");
+    }
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("an end").code(), Some(4));
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::UnixMs;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::fixture::{FakeGuestHttp, GuestFixture, HttpAnswer};
 use crate::host::replace_handles;
 use crate::{
-    CallTrace, ComponentBytes, FileAccess, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel,
+    CallTrace, FileAccess, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel, script_engine,
 };
 
 /// The host of the engine's cases.
@@ -67,19 +67,12 @@ fn engine_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("engine")
 }
 
-fn engine() -> ComponentBytes {
-    static ENGINE: LazyLock<ComponentBytes> = LazyLock::new(|| {
-        fs::read(engine_folder().join("script_engine.wasm")).expect("the engine").into()
-    });
-    ENGINE.clone()
-}
-
 fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> T {
     serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
 }
 
 fn script(source: &str) -> Guest {
-    Guest::Script { engine: engine(), source: source.into() }
+    Guest::Script { engine: script_engine(), source: source.into() }
 }
 
 /// Calls a script on the engine.
@@ -224,7 +217,7 @@ async fn script_tool_is_checked() {
     fs::write(folder.join("tool.toml"), manifest).expect("a file");
     fs::write(folder.join("tool.js"), source).expect("a file");
     let clock = Arc::clone(&fixture.ports().clock);
-    let checker = ToolChecker::new(Arc::new(fixture.runtime), engine(), clock);
+    let checker = ToolChecker::new(Arc::new(fixture.runtime), script_engine(), clock);
     let (checker, path) = (Arc::new(checker), folder.clone());
     let checking = Arc::clone(&checker);
     let check = tokio::spawn(async move { checking.check_tool(&path).await });
