@@ -57,7 +57,7 @@ pub enum GuestError {
 }
 
 /// What stopped a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuestTrap {
     /// The recursion was too deep.
     #[error("its recursion is too deep (the call stack is exhausted)")]
@@ -77,9 +77,11 @@ pub enum GuestTrap {
     /// The guest handed invalid data to the host.
     #[error("it handed invalid data to Rouse (text that is not UTF-8, or outside of its memory)")]
     BadData,
-    /// The guest called a function of WASI.
-    #[error("it called a function of WASI, which no tool has; use the imports of `rouse:tool`")]
-    Wasi,
+    /// The guest called this function of WASI.
+    #[error(
+        "it called {0}, which no tool has. Rust does so in a panic (stderr), in a HashMap (random; use BTreeMap), and for files, time and environment (use `rouse:tool`)"
+    )]
+    Wasi(String),
     /// Another trap, as a division by zero.
     #[error("it executed an invalid instruction")]
     Other,

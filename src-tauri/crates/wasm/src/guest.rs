@@ -22,6 +22,9 @@ use crate::world::{RUN, world_problem};
 /// Bound of a guest's error text.
 const MAX_ERROR_BYTES: usize = 4_096;
 
+/// Bound of a function's name in an error.
+const MAX_NAME_BYTES: usize = 200;
+
 /// What a call runs.
 #[derive(Debug, Clone)]
 pub enum Guest {
@@ -239,11 +242,15 @@ fn trap_of(error: &wasmtime::Error, time: Duration) -> Option<GuestError> {
         Some(Trap::OutOfFuel) => GuestTrap::Fuel,
         Some(_) => GuestTrap::Other,
         // These have no type of their own.
-        None => match format!("{error:#}") {
-            text if text.contains("unknown import: `wasi:") => GuestTrap::Wasi,
-            text if text.contains("too much data is being copied") => GuestTrap::HostCallSize,
-            _ => return None,
-        },
+        None => {
+            let text = format!("{error:#}");
+            if text.contains("too much data is being copied") {
+                GuestTrap::HostCallSize
+            } else {
+                let name = text.split("unknown import: `").nth(1)?.split('`').next()?;
+                GuestTrap::Wasi(name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_owned())
+            }
+        }
     };
     Some(GuestError::Trap(trap))
 }

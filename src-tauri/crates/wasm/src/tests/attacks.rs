@@ -137,5 +137,8 @@ async fn call_of_wasi_is_a_trap() {
     let component = components::importing_exit();
     assert_eq!(fixture.call(&component, &json!(1)).await.result, Ok(Value::Null));
     let trace = fixture.call(&component, &json!(1_000)).await;
-    assert_eq!(trace.result, Err(GuestError::Trap(GuestTrap::Wasi)));
+    assert_eq!(
+        trace.result,
+        Err(GuestError::Trap(GuestTrap::Wasi("wasi:cli/exit@0.2.6#exit".to_owned())))
+    );
 }
