@@ -134,3 +134,73 @@ fn write(section: &mut DataSection, segment: Option<Segment>) {
     let address = u32::try_from(address).expect("BUG: an address has 32 bits");
     section.active(memory, &ConstExpr::i32_const(address.cast_signed()), bytes);
 }
+
+#[cfg(test)]
+mod tests {
+    use wasm_encoder::{CustomSection, DataCountSection, MemorySection, MemoryType, ModuleSection};
+    use wasmparser::Payload;
+
+    use super::*;
+
+    /// A component around a module with one memory and data at these addresses.
+    fn component(addresses: &[i32], has_data_count: bool) -> Vec<u8> {
+        let mut memories = MemorySection::new();
+        let (minimum, maximum) = (1, None);
+        memories.memory(MemoryType {
+            minimum,
+            maximum,
+            memory64: false,
+            shared: false,
+            page_size_log2: None,
+        });
+        let mut data = DataSection::new();
+        for address in addresses {
+            data.active(0, &ConstExpr::i32_const(*address), *b"ab");
+        }
+        let mut module = Module::new();
+        module.section(&memories);
+        if has_data_count {
+            module.section(&DataCountSection { count: data.len() });
+        }
+        module
+            .section(&data)
+            .section(&CustomSection { name: "note".into(), data: b"built here".as_slice().into() });
+        let mut component = Component::new();
+        component.section(&ModuleSection(&module));
+        component.finish()
+    }
+
+    /// The bytes of all segments, after the check that no custom section is left.
+    fn segments(component: &[u8]) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        for payload in Parser::new(0).parse_all(component) {
+            match payload.expect("a valid component") {
+                Payload::CustomSection(section) => panic!("{} is left", section.name()),
+                Payload::DataSection(section) => {
+                    found.extend(section.into_iter().map(|data| data.expect("data").data.to_vec()));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn segments_with_a_small_gap_become_one() {
+        let smaller = shrink(&component(&[16, 20, 30, 41], false)).expect("a component");
+        let merged = b"ab\0\0ab\0\0\0\0\0\0\0\0ab".to_vec();
+        assert_eq!(segments(&smaller), [merged, b"ab".to_vec()]);
+    }
+
+    #[test]
+    fn descending_segments_stay() {
+        let smaller = shrink(&component(&[20, 16, 17], false)).expect("a component");
+        assert_eq!(segments(&smaller).len(), 3);
+    }
+
+    #[test]
+    fn segments_of_a_module_with_data_count_stay() {
+        let smaller = shrink(&component(&[16, 20], true)).expect("a component");
+        assert_eq!(segments(&smaller).len(), 2);
+    }
+}
