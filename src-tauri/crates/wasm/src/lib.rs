@@ -31,7 +31,7 @@ pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};
 pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine};
 pub use limits::GuestLimits;
 pub use manifest::{
-    CannedExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
+    CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
     ToolTest,
 };
 pub use permissions::{FileAccess, GrantedHost, InvalidHost, ToolPermissions};

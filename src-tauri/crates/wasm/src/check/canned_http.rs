@@ -14,7 +14,7 @@ use rouse_core::tool::BoxFuture;
 
 use super::outcome::ToolTestFailure;
 use crate::host::replace_handles;
-use crate::manifest::CannedExchange;
+use crate::manifest::CannedHttpExchange;
 
 /// The value of the secret `name` in tests.
 pub(super) fn test_value(name: &str) -> String {
@@ -23,12 +23,12 @@ pub(super) fn test_value(name: &str) -> String {
 
 /// The answers of one test.
 pub(super) struct CannedHttp {
-    exchanges: Vec<CannedExchange>,
-    progress: Mutex<Progress>,
+    exchanges: Vec<CannedHttpExchange>,
+    progress: Mutex<CannedProgress>,
 }
 
 #[derive(Default)]
-struct Progress {
+struct CannedProgress {
     /// Answers that were given, by their place.
     used: Vec<usize>,
     uncovered: Option<UncoveredRequest>,
@@ -42,7 +42,7 @@ struct UncoveredRequest {
 }
 
 impl CannedHttp {
-    pub(super) fn new(exchanges: Vec<CannedExchange>) -> Self {
+    pub(super) fn new(exchanges: Vec<CannedHttpExchange>) -> Self {
         Self { exchanges, progress: Mutex::default() }
     }
 
@@ -55,11 +55,11 @@ impl CannedHttp {
         Some(ToolTestFailure::UncoveredRequest { method: method.to_owned(), url })
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, CannedProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, request: &HttpExchangeRequest) -> Option<&CannedExchange> {
+    fn answer(&self, request: &HttpExchangeRequest) -> Option<&CannedHttpExchange> {
         let matching = self.exchanges.iter().enumerate().filter(|(_, canned)| {
             let filled = replace_handles(&canned.url, |name| percent_encode(&test_value(name)));
             canned.method == request.method && (filled == request.url || canned.url == request.url)

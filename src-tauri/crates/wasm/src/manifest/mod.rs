@@ -17,7 +17,7 @@ use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 pub use problem::ManifestProblem;
-pub use test_case::{CannedExchange, ExpectedResult, ToolTest};
+pub use test_case::{CannedHttpExchange, ExpectedResult, ToolTest};
 
 use crate::permissions::ToolPermissions;
 

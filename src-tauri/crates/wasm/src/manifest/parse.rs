@@ -17,6 +17,9 @@ use super::test_case::read_test;
 use super::{MAX_MANIFEST_BYTES, ManifestProblem, ToolLanguage, ToolManifest, ToolTest};
 use crate::permissions::{FileAccess, ToolPermissions};
 
+/// Problems that are listed; each unknown key is one.
+const MAX_PROBLEMS: usize = 100;
+
 const MAX_DESCRIPTION_BYTES: usize = 2_048;
 const MAX_VERSION_BYTES: usize = 50;
 const MAX_TESTS: usize = 50;
@@ -49,7 +52,10 @@ impl ToolManifest {
         let manifest = read(text, &mut problems);
         match manifest {
             Some(manifest) if problems.0.is_empty() => Ok(manifest),
-            _ => Err(problems.0),
+            _ => {
+                problems.0.truncate(MAX_PROBLEMS);
+                Err(problems.0)
+            }
         }
     }
 }
@@ -258,7 +264,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::manifest::{CannedExchange, ExpectedResult};
+    use crate::manifest::{CannedHttpExchange, ExpectedResult};
 
     const WEATHER: &str = r#"
         name = "weather"
@@ -304,7 +310,7 @@ mod tests {
         assert_eq!(manifest.permissions.files, FileAccess::Read);
         let [warm, unknown] = manifest.tests.as_slice() else { panic!("{:?}", manifest.tests) };
         assert_eq!(warm.expected, ExpectedResult::Result(json!({ "temperature": 21.5 })));
-        let exchange = CannedExchange {
+        let exchange = CannedHttpExchange {
             method: "GET".to_owned(),
             url: "https://api.example.com/bern?key={{secret:KEY}}".to_owned(),
             status: 200,
@@ -401,6 +407,8 @@ mod tests {
         assert!(messages("{ city = \"Bern\" }", "{ city = 1 }").contains("does not match"));
         assert!(messages("\"unknown city\"", "\"warm\"").contains("occurs twice"));
         assert!(messages("name = \"weather\"", "name =").contains("not valid TOML"));
+        let unknown: String = (0..200).map(|number| format!("key-{number} = 1\n")).collect();
+        assert_eq!(messages("name", &format!("{unknown}name")).lines().count(), MAX_PROBLEMS);
         assert!(messages("hosts = [\"api.example.com\"]", "").contains("go to hosts only"));
     }
 

@@ -26,7 +26,7 @@ pub struct ToolTest {
     /// The arguments of the call.
     pub arguments: Value,
     /// The answers to HTTP requests.
-    pub http: Vec<CannedExchange>,
+    pub http: Vec<CannedHttpExchange>,
     /// What the call must give.
     pub expected: ExpectedResult,
 }
@@ -44,7 +44,7 @@ pub enum ExpectedResult {
 /// The answer to one HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CannedExchange {
+pub struct CannedHttpExchange {
     /// The method in capitals.
     pub method: String,
     /// The URL; may hold secret handles.
@@ -126,7 +126,7 @@ fn read_exchange(
     value: &toml::Value,
     path: String,
     problems: &mut Problems,
-) -> Option<CannedExchange> {
+) -> Option<CannedHttpExchange> {
     let Some(table) = value.as_table() else {
         problems.add(path, "must be a table");
         return None;
@@ -154,7 +154,7 @@ fn read_exchange(
         Some(toml::Value::String(text)) => text.clone(),
         Some(value) => json_of(value, &fields.path_of("body"), problems).to_string(),
     };
-    Some(CannedExchange {
+    Some(CannedHttpExchange {
         method: method.to_owned(),
         url: url.to_owned(),
         status: status?,

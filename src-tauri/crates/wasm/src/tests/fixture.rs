@@ -85,13 +85,13 @@ impl CompiledHashes for FileHashes {
 pub(super) type HttpAnswer = Result<(u16, Vec<(String, String)>, Vec<u8>), HttpExchangeError>;
 
 /// What the double of HTTP does with a request.
-type Answer = dyn Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync;
+type GuestHttpHandler = dyn Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync;
 
 /// HTTP with prepared answers. Without one, an exchange never ends.
 #[derive(Default)]
 pub(super) struct FakeGuestHttp {
     pub(super) requests: Mutex<Vec<HttpExchangeRequest>>,
-    answer: Option<Box<Answer>>,
+    answer: Option<Box<GuestHttpHandler>>,
 }
 
 impl FakeGuestHttp {
