@@ -24,7 +24,7 @@ pub use check::{
     CheckedToolFile, TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError,
     ToolTestFailure, ToolTestOutcome, tool_guest,
 };
-pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, compile_component, run_wasm_compiler};
+pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, run_wasm_compiler};
 pub use engine::ENGINE_VERSION;
 pub use error::{CompileError, GuestError, GuestTrap};
 pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};

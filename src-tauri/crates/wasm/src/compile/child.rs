@@ -120,7 +120,7 @@ fn compile(input: &Path, output: &Path) -> CompilerEnd {
 ///
 /// # Errors
 /// The bytes are no valid component: the cause.
-pub fn compile_component(component: &[u8]) -> Result<Vec<u8>, String> {
+fn compile_component(component: &[u8]) -> Result<Vec<u8>, String> {
     let compiled = compiler_engine().and_then(|engine| engine.precompile_component(component));
     compiled.map_err(|error| format!("{error:#}"))
 }

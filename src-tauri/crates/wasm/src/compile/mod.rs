@@ -17,8 +17,8 @@ use tokio::process::{Child, Command};
 pub(crate) use child::private_file;
 #[cfg(test)]
 pub(crate) use child::run_from_arguments;
+pub use child::run_wasm_compiler;
 use child::{COMPILE_ARGUMENT, COMPILER_VARIABLE, INVALID_COMPONENT, MAX_CAUSE_BYTES};
-pub use child::{compile_component, run_wasm_compiler};
 
 use crate::error::CompileError;
 
