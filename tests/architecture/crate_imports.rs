@@ -113,7 +113,7 @@ const CLOSED_DEPENDENCIES: &[(&str, &[&str])] = &[
 ];
 
 /// The maximum number of crates.
-const MAX_CRATES: usize = 11;
+const MAX_CRATES: usize = 12;
 
 /// A workspace member and its normal dependencies.
 #[derive(Clone)]
@@ -284,7 +284,7 @@ mod tests {
             ["rouse-common is not in the table of crates"]
         );
         let crates = vec![importer("rouse-core", &[]); MAX_CRATES + 1];
-        assert_eq!(violations(&crates), ["12 crates under src-tauri/crates; the maximum is 11"]);
+        assert_eq!(violations(&crates), ["13 crates under src-tauri/crates; the maximum is 12"]);
         assert_eq!(violations(&crates[1..]), Vec::<String>::new());
     }
 

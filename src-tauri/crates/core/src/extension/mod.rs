@@ -6,6 +6,7 @@
 
 mod agent_preset;
 mod book;
+mod compiled;
 mod consent;
 mod definition;
 mod sign_in;
@@ -25,6 +26,7 @@ pub mod import;
 pub use agent_preset::{AGENT_PRESETS, AgentPreset, AgentPresetView};
 pub use book::{ExtensionBook, UnfilledSecret};
 pub use coding_agent::{DELEGATE, TaskFolders};
+pub use compiled::CompiledHashes;
 pub use consent::ConsentPage;
 pub use definition::{ServerDefinition, ServerProtocol, ServerTransport};
 pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};

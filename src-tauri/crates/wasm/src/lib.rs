@@ -1,0 +1,38 @@
+//! Tools in WebAssembly and JavaScript.
+//!
+//! Owns the sandbox of such tools: the compiler process, the compiled files, the imports, and the limits of a call;
+//! and the check of a tool's folder. Never gives a tool WASI, a socket or a thread: a tool has the imports of
+//! `wit/tool.wit`, each as granted. Pitfall: an import for one tool; every import is part of the world.
+
+mod engine;
+mod error;
+mod limits;
+mod permissions;
+mod manifest;
+mod compile;
+mod cache;
+mod script_engine;
+mod host;
+mod world;
+mod guest;
+mod check;
+#[cfg(test)]
+mod tests;
+
+pub use cache::{ComponentBytes, ComponentCache};
+pub use check::{
+    CheckedToolFile, TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError,
+    ToolTestFailure, ToolTestOutcome, tool_guest,
+};
+pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, run_wasm_compiler};
+pub use engine::ENGINE_VERSION;
+pub use error::{CompileError, GuestError, GuestTrap};
+pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};
+pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine};
+pub use limits::GuestLimits;
+pub use manifest::{
+    CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
+    ToolTest,
+};
+pub use permissions::{FileAccess, GrantedHost, InvalidHost, ToolPermissions};
+pub use script_engine::script_engine;
