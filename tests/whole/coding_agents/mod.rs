@@ -92,7 +92,7 @@ async fn report_without_text_or_with_a_question_fails() {
     for (task, error) in [
         ("read a.txt", "coder ended without a report."),
         ("say Shall I?", "coder ended with a question, but the run is unattended: Shall I?"),
-        ("say Half.\ndie", "The server exited with status 3"),
+        ("say Half.\ndie", "coder ended before its task did. The agent exited with status 3"),
         ("say Half.\nstop max_tokens", "coder stopped at its limit of tokens"),
     ] {
         let id = start(&engine, task).await;
@@ -130,6 +130,38 @@ async fn cancelled_run_ends_a_working_agent() {
         .await;
     engine.call("runs.cancel", json!({ "id": run["id"] })).await;
     engine.wait_for_run(&id, "cancelled").await;
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn silent_agent_is_cancelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = EngineBuilder::new(folder.path()).build().await;
+    let mut server = double(folder.path(), &[]);
+    server["callTimeoutSeconds"] = json!(1);
+    install(&engine, "coder", server).await;
+    let id = start(&engine, "read a.txt\nhang").await;
+    let run = engine.wait_for_run(&id, "failed").await;
+    let error = run["error"].as_str().expect("a text");
+    assert!(error.contains("coder reported nothing for 1 s"), "{error}");
+    engine.host.stop().await;
+}
+
+/// An event is untrusted input, so the person's own task with it needs an approval.
+#[tokio::test]
+async fn task_with_an_event_needs_an_approval() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = engine(folder.path(), &[]).await;
+    let mut draft = job("say Done.");
+    draft["schedule"] = json!({ "kind": "event", "source": "wake" });
+    let id = engine.add_job(draft).await;
+    engine.call("wake", json!({ "text": "append a.txt x", "mode": "next-heartbeat" })).await;
+    let request = approval(&engine).await;
+    assert_eq!(request["agent"], Value::Null);
+    assert!(request["preview"].as_str().expect("a text").contains("append a.txt x"), "{request}");
+    engine.decide(&request, "deny").await;
+    engine.wait_for_run(&id, "cancelled").await;
+    assert_eq!(text_of(folder.path(), "a.txt"), "");
     engine.host.stop().await;
 }
 

@@ -131,5 +131,10 @@ fn redact_request(safety: &Safety, request: InputRequest) -> InputRequest {
             RequestSubject::Permission(PermissionPrompt { agent, details: redact(details) })
         }
     };
-    InputRequest { subject, ..request }
+    // The state of a task has titles of actions; the state of a server goes back unchanged.
+    let request_state = match &subject {
+        RequestSubject::Input(_) => request.request_state,
+        RequestSubject::Permission(_) => request.request_state.map(redact),
+    };
+    InputRequest { subject, request_state, ..request }
 }

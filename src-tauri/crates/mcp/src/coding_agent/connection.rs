@@ -205,5 +205,5 @@ fn explain(process: &LineProcess, error: &Error) -> AgentError {
 
 fn end_of(process: &LineProcess) -> String {
     let sentence = process.end().unwrap_or("The agent closed the connection.");
-    with_last_lines(sentence, &process.stderr_tail())
+    with_last_lines(&sentence.replacen("The server", "The agent", 1), &process.stderr_tail())
 }

@@ -13,5 +13,7 @@ mod task_state;
 mod waiting_tasks;
 mod agents;
 mod tool;
+#[cfg(test)]
+mod tests;
 
 pub use agents::{AgentFacts, CodingAgents, CodingAgentsConfig};

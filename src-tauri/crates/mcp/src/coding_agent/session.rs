@@ -182,14 +182,15 @@ impl AgentSession {
         }
     }
 
-    /// Cancels the turn, gives the agent a moment, and ends its process.
-    pub(super) async fn cancel(mut self) {
+    /// Cancels a turn, gives the agent a moment, and ends its process.
+    pub(super) async fn end(mut self) {
         for request in self.waiting.drain(..) {
             respond(request, PermissionDecision::Cancel);
         }
         let cancel = CancelNotification::new(self.id.clone());
-        let is_sent = self.connection.to_agent.send_notification(cancel).is_ok();
-        if let Some(turn) = self.turn.take().filter(|_| is_sent) {
+        if let Some(turn) = self.turn.take()
+            && self.connection.to_agent.send_notification(cancel).is_ok()
+        {
             let mut events =
                 std::pin::pin!(async { while self.connection.events.recv().await.is_some() {} });
             tokio::select! {
@@ -198,11 +199,6 @@ impl AgentSession {
                 () = silence(CANCEL_TIME) => {}
             }
         }
-        self.connection.stop().await;
-    }
-
-    /// Ends the process.
-    pub(super) async fn stop(self) {
         self.connection.stop().await;
     }
 

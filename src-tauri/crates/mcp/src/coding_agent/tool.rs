@@ -189,7 +189,7 @@ struct AgentTask<'a> {
     context: &'a ToolContext,
 }
 
-/// A session with its process during a call. Dropping cancels the turn and ends the process.
+/// A session with its process during a call. Dropping ends both.
 struct RunningTask {
     session: Option<AgentSession>,
     cleanup: PendingCleanup,
@@ -204,7 +204,7 @@ impl RunningTask {
 impl Drop for RunningTask {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
-            self.cleanup.add(Box::pin(session.cancel()));
+            self.cleanup.add(Box::pin(session.end()));
         }
     }
 }
@@ -409,7 +409,7 @@ impl AgentTask<'_> {
     /// The end of a task whose request expired.
     async fn expired(&self, state: &TaskState) -> ToolOutput {
         if let Some(session) = self.agents.waiting.take(&state.token) {
-            session.cancel().await;
+            session.end().await;
         }
         ToolOutput::faulty(
             Fault::NotAuthorised,

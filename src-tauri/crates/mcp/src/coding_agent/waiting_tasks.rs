@@ -66,7 +66,7 @@ impl WaitingTasks {
             let mut tasks = self.tasks();
             tasks.extract_if(|token, task| is_ended(token, task)).map(|(_, task)| task).collect()
         };
-        join_all(ended.into_iter().map(|task| task.session.stop())).await;
+        join_all(ended.into_iter().map(|task| task.session.end())).await;
     }
 
     fn tasks(&self) -> MutexGuard<'_, HashMap<String, WaitingTask>> {

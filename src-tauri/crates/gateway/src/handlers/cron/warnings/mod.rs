@@ -87,6 +87,7 @@ pub(super) async fn warnings_of_known(
         Payload::AgentTurn(turn) => {
             warnings.extend(check_frequency(context, slots.as_ref()));
             warnings.extend(check_models(context, turn));
+            warnings.extend(turn.agent.iter().filter_map(|agent| check_agent(context, agent)));
             warnings.extend(check_servers(context, turn));
             warnings.extend(check_tools(context, turn));
             warnings.extend(check_skills(context, turn).await?);
@@ -185,7 +186,22 @@ fn check_frequency(context: &Context, slots: Option<&Slots>) -> Option<JobWarnin
     (count > MAX_RUNS_PER_DAY).then(|| warning("schedule", message))
 }
 
+/// Warns about a coding agent that no run can use.
+fn check_agent(context: &Context, agent: &ExtensionName) -> Option<JobWarning> {
+    let problem = match context.extensions.book().get(agent) {
+        Some(extension) if !extension.server.is_coding_agent() => "is no coding agent",
+        Some(extension) if !extension.is_enabled => "is switched off",
+        Some(_) => return None,
+        None => "is not installed",
+    };
+    let message = format!("The coding agent `{agent}` {problem}; runs fail.");
+    Some(warning("payload.agent", message))
+}
+
 fn check_models(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
+    if turn.agent.is_some() {
+        return Vec::new();
+    }
     let own = context.models.model_warning(turn.model.as_deref());
     let own = own.map(|message| warning("payload.model", message));
     let others = turn.fallbacks.iter().enumerate().filter_map(|(index, model)| {
