@@ -1,7 +1,8 @@
 //! Extensions: tool sources that did not come with Rouse.
 //!
 //! Owns the document of an installed extension, the pins of accepted tools, the names of their tools for a model, the
-//! import of servers, and the ports to server processes and open servers. Never starts a process and never reads a file.
+//! import of servers, the versions of built tools, and the ports to server processes and open servers. Never starts a
+//! process and never reads a file.
 //! Pitfall: a server's own annotations are hints; only the access that a person chose decides how a call is judged.
 
 mod agent_preset;
@@ -20,6 +21,7 @@ mod server_port;
 mod coding_agent;
 mod server_process;
 mod state;
+mod tool_build;
 pub mod package;
 pub mod import;
 
@@ -47,3 +49,4 @@ pub use sign_in::{
     SignInStore, SignInStoreError,
 };
 pub use state::{ServerState, ServerStatus};
+pub use tool_build::{ToolBuild, ToolBuildState, ToolLanguage, ToolSourceFile, ToolTestResult};

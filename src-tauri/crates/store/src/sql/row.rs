@@ -11,6 +11,9 @@ use rouse_core::attachment::MediaKind;
 use rouse_core::channel::{ChannelName, MessageKind, Route};
 use rouse_core::delivery::DeliveryState;
 use rouse_core::event::EventKind;
+use rouse_core::extension::{
+    ExtensionName, ToolBuildState, ToolLanguage, ToolSourceFile, ToolTestResult,
+};
 use rouse_core::incident::IncidentEnd;
 use rouse_core::input_request::InputExchange;
 use rouse_core::run::{StepKind, StepStatus, Usage, WaitsFor};
@@ -142,10 +145,10 @@ stored_as!(i64: UnixMs; |at| Ok(UnixMs(at)));
 stored_as!(i64: u32; |count| Ok(u32::try_from(count.max(0)).unwrap_or(u32::MAX)));
 stored_as!(i64: u64; |amount| Ok(u64::try_from(amount).unwrap_or(0)));
 stored_as!(String: ApprovalId, ChannelName, DeliveryId, Fingerprint, GrantId, JobId, RunId, SessionKey; |id| Ok(Self::new(id)));
-stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, IncidentEnd, MediaKind, MessageKind, RunState, RunTrigger, StepKind, StepStatus, WaitsFor; |name| {
+stored_as!(&'r str: ApprovalScope, ApprovalStateKind, DecisionSurface, DeliveryState, EventKind, ExtensionName, IncidentEnd, MediaKind, MessageKind, RunState, RunTrigger, StepKind, StepStatus, ToolBuildState, ToolLanguage, WaitsFor; |name| {
     name.parse().map_err(|_| unknown_name(name))
 });
-stored_as!(&'r str: GrantScope, InputExchange, Surroundings, Value; parse_json);
+stored_as!(&'r str: GrantScope, InputExchange, Surroundings, Value, Vec<String>, Vec<ToolSourceFile>, Vec<ToolTestResult>; parse_json);
 
 impl<'r> FromColumn<'r> for QuietPolicy {
     type Stored = Option<&'r str>;

@@ -15,7 +15,7 @@ use super::file::restrict_access;
 /// "rous": identifies the file to `file` and to other programs.
 const APPLICATION_ID: i64 = 0x726f_7573;
 /// Forward only; the number of applied migrations is the file's `user_version`.
-pub(crate) const MIGRATIONS: [&str; 21] = [
+pub(crate) const MIGRATIONS: [&str; 22] = [
     include_str!("../../schema/0001_initial.sql"),
     include_str!("../../schema/0002_list_of_jobs.sql"),
     include_str!("../../schema/0003_triggers.sql"),
@@ -37,6 +37,7 @@ pub(crate) const MIGRATIONS: [&str; 21] = [
     include_str!("../../schema/0019_channels.sql"),
     include_str!("../../schema/0020_paired_recipients.sql"),
     include_str!("../../schema/0021_approval_lifetime.sql"),
+    include_str!("../../schema/0022_built_tools.sql"),
 ];
 /// Before 3.51.3 a checkpoint beside a writer could corrupt the file (the WAL-reset bug).
 const OLDEST_SQLITE: &str = "3.51.3";

@@ -34,6 +34,8 @@ pub(crate) mod causes;
 pub(crate) mod webhooks;
 pub(crate) mod memory;
 pub(crate) mod fetches;
+pub(crate) mod tool_builds;
+pub(crate) mod compiled_components;
 
 pub use call_attachments::CallAttachment;
 pub use causes::FiredRun;

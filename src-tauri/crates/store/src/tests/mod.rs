@@ -34,6 +34,8 @@ mod system_events;
 mod transactions;
 mod migrations;
 mod batches;
+mod tool_builds;
+mod compiled_components;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

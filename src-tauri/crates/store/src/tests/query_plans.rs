@@ -10,7 +10,7 @@ use crate::tables::run_list::{RunCursor, RunFilter};
 use crate::tables::{
     approvals, call_attachments, causes, channel_outcomes, due_jobs, events, fetches, grants,
     incidents, job_list, job_plans, jobs, memory, outbox, reminders, run_history, runs, sessions,
-    spending, steps, summaries, system_events, taint, unreadable_jobs, webhooks,
+    spending, steps, summaries, system_events, taint, tool_builds, unreadable_jobs, webhooks,
 };
 use crate::tx::{
     approve, attempts, claim as claims, clock_rollback, coalesce, finish, job_edit, missed_slots,
@@ -94,6 +94,19 @@ async fn memory_queries_use_indexes() {
     }
     let by_id = "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)";
     check(store, SEARCH_MEMORY, &["SCAN memory_text VIRTUAL TABLE INDEX 0:M", by_id]).await;
+}
+
+#[tokio::test]
+async fn tool_build_queries_use_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let by_hash = "INDEX sqlite_autoindex_tool_builds_1 (name=? AND hash=?)";
+    for sql in [tool_builds::GET, tool_builds::STATE, tool_builds::SET_STATE] {
+        check(store, sql, &[by_hash]).await;
+    }
+    check_ordered(store, tool_builds::OF_NAME, &["INDEX tool_builds_by_name (name=?)"]).await;
+    check_ordered(store, tool_builds::NEWEST, &["SCAN tool_builds"]).await;
+    check(store, tool_builds::REPLACE_ACCEPTED, &["INDEX tool_builds_accepted (name=?)"]).await;
 }
 
 #[tokio::test]
