@@ -241,9 +241,26 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
       laterRuns: 0,
     },
     input: null,
+    agent: null,
     inputAnswer: null,
     ...parts,
   };
+}
+
+/** Pending permission request of the coding agent `claude-code`. */
+export function aPermission(parts: Partial<ApprovalView> = {}): ApprovalView {
+  return anApproval({
+    tool: "delegate",
+    toolLabel: "Delegate to a coding agent",
+    agent: "claude-code",
+    arguments: { agent: "claude-code", task: "Add a note about the dentist." },
+    replacedFiles: [],
+    preview:
+      "Edit today.md\nnotes/today.md\n\nInput:\n{}\n\n--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
+    requestReason: "The coding agent claude-code asks for your permission.",
+    noGrantReason: "A permission of a coding agent counts for its task only, so it cannot be granted.",
+    ...parts,
+  });
 }
 
 export function aGrant(parts: Partial<GrantView> = {}): GrantView {
@@ -361,6 +378,7 @@ export function anExtension(parts: Partial<ExtensionView> = {}): ExtensionView {
     state: "ready",
     label: "ready",
     reason: null,
+    isCodingAgent: false,
     accepted: 0,
     held: 0,
     off: 0,
