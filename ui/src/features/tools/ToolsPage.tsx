@@ -10,7 +10,7 @@ import { FilterMenu } from "@/components/FilterMenu";
 import { Notice } from "@/components/Notice";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
-import { useExtensions } from "@/data/extensions";
+import { useServers } from "@/data/extensions";
 import { useJobs } from "@/data/jobs";
 import { useEffectiveTools, useJob, useToolCatalog } from "@/data/queries";
 import { groupTools, type ToolGroup } from "@/domain/toolGroups";
@@ -34,7 +34,7 @@ export function ToolCatalog({ job }: { job?: string }) {
   const offeredTo = useJob(job);
   const navigate = useNavigate();
   const jobs = useJobs().data ?? [];
-  const servers = useExtensions().data ?? [];
+  const servers = useServers().data ?? [];
   const catalogue = useToolCatalog();
   const effective = useEffectiveTools(job);
   const { error, refetch } = job === undefined ? catalogue : effective.error ? effective : offeredTo;

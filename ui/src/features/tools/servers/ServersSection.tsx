@@ -9,7 +9,7 @@ import { ConfirmDialog } from "@/components/Modal";
 import { Notice } from "@/components/Notice";
 import { Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
-import { useExtensionCall, useExtensions } from "@/data/extensions";
+import { useExtensionCall, useServers } from "@/data/extensions";
 import { toolsOfServer } from "@/domain/tools";
 import { plural } from "@/format/amount";
 import type { ExtensionRemoved, RefusedToolView, ToolView } from "@/platform";
@@ -32,7 +32,7 @@ interface Props {
 }
 
 export function ServersSection({ tools, refused, words, hasWords, onAdd }: Props) {
-  const { data: servers, error, refetch } = useExtensions();
+  const { data: servers, error, refetch } = useServers();
   const remove = useExtensionCall("extensions.remove");
   const [reviewing, setReviewing] = useState<string>();
   const [changing, setChanging] = useState<ServerForm>();
