@@ -37,6 +37,17 @@ function useExtensions(select: (found: ExtensionsListResult) => ExtensionView[])
   });
 }
 
+/** Known coding agents. They change only with the engine. */
+export function useAgentPresets() {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.agentPresets,
+    queryFn: () => platform.rpc("agents.presets", {}),
+    select: ({ presets }) => presets,
+    staleTime: Infinity,
+  });
+}
+
 /** Definition, status and tools of a server; disabled without a name. */
 export function useExtension(name: string | undefined) {
   const platform = usePlatform();

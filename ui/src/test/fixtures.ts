@@ -1,6 +1,7 @@
 /* Jobs, runs and a status as the gateway sends them. */
 
 import type {
+  AgentPresetView,
   ApprovalView,
   ChannelsListResult,
   ChannelView,
@@ -346,6 +347,33 @@ export function aDefinition(parts: Partial<StdioTransport> = {}): ServerDefiniti
       isUnconfined: false,
       ...parts,
     },
+  };
+}
+
+/** Proposal for Claude Code, which is also an npm package. */
+export function aPreset(
+  parts: Partial<AgentPresetView> = {},
+  transport: Partial<StdioTransport> = {},
+): AgentPresetView {
+  return {
+    name: "claude-code",
+    label: "Claude Code",
+    server: {
+      ...aDefinition({
+        command: "claude-agent-acp",
+        arguments: [],
+        environment: { CLAUDE_CONFIG_DIR: "~/.claude" },
+        folders: ["~/.claude:write"],
+        hosts: ["api.anthropic.com", "claude.ai"],
+        ...transport,
+      }),
+      protocol: "acp",
+      mode: "default",
+    },
+    source: { kind: "npm", package: "@acp/claude", version: "0.101.0", program: "claude-agent-acp" },
+    signIn: "Sign in once with `claude`.",
+    unasked: "It asks before it changes files.",
+    ...parts,
   };
 }
 
