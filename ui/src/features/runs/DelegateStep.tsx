@@ -6,6 +6,7 @@ import {
   Brain,
   Check,
   CircleX,
+  CodeXml,
   Ellipsis,
   FileText,
   FolderInput,
@@ -79,6 +80,7 @@ export function DelegateStep({ task, step, begin, stopped, progress, summary, is
       begin={begin}
       stopped={stopped}
       name={agent}
+      icon={CodeXml}
       word={stopped ?? (state === "finished" ? undefined : label)}
     >
       <div className={styles.task}>

@@ -1,6 +1,6 @@
 /* Frame of a step in the timeline: icon, name, facts, and the result. */
 
-import { Bot, CircleStop, CircleX, MessageSquareText, Wrench } from "lucide-react";
+import { Bot, CircleStop, CircleX, type LucideIcon, MessageSquareText, Wrench } from "lucide-react";
 import type { ReactNode } from "react";
 
 import { Code, pretty } from "@/components/Code";
@@ -65,8 +65,9 @@ export function StepItem({
   stopped,
   name,
   word,
+  icon,
   children,
-}: StepFrame & { name: string; word?: string; children: ReactNode }) {
+}: StepFrame & { name: string; word?: string; icon?: LucideIcon; children: ReactNode }) {
   const bad = isFailedStep(step) && stopped === undefined;
   const facts = [
     gateLabel(step),
@@ -77,7 +78,7 @@ export function StepItem({
   return (
     <li className={cx(styles.step, bad && styles.bad, step.kind === "note" && styles.note)}>
       <span className={styles.node}>
-        <StepIcon step={step} stopped={stopped} />
+        <StepIcon step={step} stopped={stopped} icon={icon} />
       </span>
       <div className={styles.head}>
         <span className={step.kind === "toolCall" ? styles.tool : styles.name}>{name}</span>
@@ -96,13 +97,13 @@ export function StepItem({
   );
 }
 
-function StepIcon({ step, stopped }: Pick<StepFrame, "step" | "stopped">) {
+function StepIcon({ step, stopped, icon: Icon = Wrench }: Omit<StepFrame, "begin"> & { icon?: LucideIcon }) {
   if (step.status === "started") return <MovingArc size={15} />;
   if (stopped !== undefined) return <CircleStop size={15} aria-hidden />;
   if (isFailedStep(step)) return <CircleX size={15} aria-hidden />;
   if (step.kind === "modelTurn" || step.kind === "summary") return <Bot size={15} aria-hidden />;
   if (step.kind === "note") return <MessageSquareText size={13} aria-hidden />;
-  return <Wrench size={14} aria-hidden />;
+  return <Icon size={14} aria-hidden />;
 }
 
 export function callLabel(step: StepView, progress: string | undefined): string | undefined {

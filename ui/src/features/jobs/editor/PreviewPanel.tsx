@@ -280,7 +280,11 @@ function PermittedCalls({ values, draft }: Pick<Props, "values" | "draft">) {
   if (values.what === "systemEvent") return <p>Add a message to the main session.</p>;
   if (values.what === "toolCall") return <FixedCall draft={draft} name={values.tool} />;
   if (values.agent !== "")
-    return <p>Give the task to {values.agent}. It asks you before some actions; only its sandbox limits the others.</p>;
+    return (
+      <p>
+        Give the task to {values.agent}. It asks you before some actions. Its permissions in Tools limit the others.
+      </p>
+    );
   return <OfferedTools draft={draft} />;
 }
 
