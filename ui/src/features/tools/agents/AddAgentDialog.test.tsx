@@ -64,7 +64,9 @@ test("known agent is installed with its sign-in and hosts", async () => {
   expect(consent.getByText("Starts in").nextSibling).toHaveTextContent("The folder of its task");
   await install(user);
   expect(await screen.findByText(/claude-code started and can work on tasks\./)).toBeInTheDocument();
-  expect(screen.getByText("claude", { selector: "code" }).parentElement).toHaveTextContent("Sign in once with claude.");
+  expect(screen.getByText("claude", { selector: "code" }).parentElement).toHaveTextContent(
+    "Not signed in yet? Sign in once with claude.",
+  );
   expect(host.called("extensions.install")).toEqual([{ name: "claude-code", server: aPreset().server, accept: hash }]);
   await user.click(screen.getByRole("button", { name: "Done" }));
   await waitFor(() => expect(screen.queryByRole("dialog")).not.toBeInTheDocument());
@@ -101,8 +103,10 @@ test("package is proposed without the program", async () => {
     server: { protocol: "acp", transport: { command: "" } },
   });
   await user.click(screen.getByRole("button", { name: "Back" }));
-  expect(await screen.findByRole("radio", { name: "npm package @acp/claude 0.101.0" })).toBeChecked();
-  expect(screen.getByText(/is not on this computer\. Rouse installs the package/)).toBeInTheDocument();
+  expect(await screen.findByRole("radio", { name: "npm package" })).toBeChecked();
+  expect(
+    screen.getByText(/is not on this computer, so Rouse installs npm package @acp\/claude 0\.101\.0\./),
+  ).toBeInTheDocument();
 });
 
 test("chosen program that is missing shows the problem", async () => {
@@ -110,7 +114,7 @@ test("chosen program that is missing shows the problem", async () => {
   host.answers["extensions.preview"] = () => Promise.reject(missingProgram);
   const { user } = renderApp("/tools", host);
   await choose(user, "Claude Code");
-  await user.click(await screen.findByRole("radio", { name: /^npm package/ }));
+  await user.click(await screen.findByRole("radio", { name: "npm package" }));
   await user.click(screen.getByRole("radio", { name: "Program on this computer" }));
   await proceed(user);
   expect(await screen.findByRole("alert")).toHaveTextContent("Claude-agent-acp is not in PATH.");
@@ -152,7 +156,7 @@ test("another agent starts with an own command", async () => {
   const { user } = renderApp("/tools", host);
   const dialog = await open(user);
   expect(await dialog.findByText(/The engine is busy\./)).toBeInTheDocument();
-  await user.click(dialog.getByRole("button", { name: "Another agent" }));
+  await user.click(dialog.getByRole("button", { name: "Another agent…" }));
   const command = await screen.findByRole("textbox", { name: "Command" });
   await waitFor(() => expect(command).toHaveFocus());
   await user.paste("/opt/my-agent --acp");

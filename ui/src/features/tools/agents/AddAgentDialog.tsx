@@ -27,7 +27,14 @@ export function AddAgentDialog({ onClose }: { onClose: () => void }) {
   const choice: StepView = {
     title: "Add a coding agent",
     body: <AgentChoice taken={taken} onChoose={(preset) => setForm(newAgentForm(preset, taken))} />,
-    footer: <Button onPress={onClose}>Cancel</Button>,
+    footer: (
+      <>
+        <Button look="ghost" onPress={() => setForm(newAgentForm(null, taken))} className={styles.other}>
+          Another agent…
+        </Button>
+        <Button onPress={onClose}>Cancel</Button>
+      </>
+    ),
   };
   const { title, body, footer } = view ?? fields ?? choice;
   return (

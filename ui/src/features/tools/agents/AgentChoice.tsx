@@ -1,4 +1,4 @@
-/* Known coding agents to choose from, and the entry for another agent. */
+/* Known coding agents to choose from. */
 
 import { useId } from "react";
 import { Button } from "react-aria-components";
@@ -13,8 +13,7 @@ import styles from "./Agents.module.css";
 interface Props {
   /** Names of the installed extensions. */
   taken: readonly string[];
-  /** Null is another agent. */
-  onChoose: (preset: AgentPresetView | null) => void;
+  onChoose: (preset: AgentPresetView) => void;
 }
 
 export function AgentChoice({ taken, onChoose }: Props) {
@@ -23,13 +22,13 @@ export function AgentChoice({ taken, onChoose }: Props) {
     <div className={styles.choice}>
       <p className={styles.note}>
         A coding agent works on the tasks of your jobs with its own model and tools. It runs in a sandbox, and its
-        permission requests become approvals.
+        permission requests become approvals. Any program that speaks the Agent Client Protocol works.
       </p>
       {error && !presets && (
         <Failure title="Could not load the known agents." error={error} onRetry={() => void refetch()} />
       )}
       {!error && !presets && <SkeletonRows rows={4} />}
-      <ul aria-label="Coding agents" className={styles.cards}>
+      <ul aria-label="Known coding agents" className={styles.cards}>
         {presets?.map((preset) => (
           <li key={preset.name}>
             <Card
@@ -40,13 +39,6 @@ export function AgentChoice({ taken, onChoose }: Props) {
             />
           </li>
         ))}
-        <li>
-          <Card
-            title="Another agent"
-            lines={["Any program that speaks the Agent Client Protocol. You write its command."]}
-            onPress={() => onChoose(null)}
-          />
-        </li>
       </ul>
     </div>
   );

@@ -6,7 +6,7 @@ import { GroupFoot, TextField } from "@/components/Field";
 import { InlineCode } from "@/components/InlineCode";
 import type { AgentPresetView } from "@/platform";
 
-import { sourceLine } from "@/features/tools/servers/PackageFacts";
+import { sourceLabels, sourceLine } from "@/features/tools/servers/PackageFacts";
 import { Advanced, PairsField, PermissionFields } from "@/features/tools/servers/ServerFields";
 import { type FormProblems, kindOf, type ServerForm } from "@/features/tools/servers/serverForm";
 import type { AgentForm, AgentStart } from "./agentForm";
@@ -109,11 +109,12 @@ function StartField({ preset, form, onChange, problems }: Props & { preset: Agen
   const { transport } = preset.server;
   const program = transport.kind === "stdio" ? transport.command : "";
   const start = startOf(form);
+  const name = preset.source ? sourceLine(preset.source) : "";
   const about: Record<AgentStart, string> = {
     program: `Starts \`${program}\`, which you have installed.`,
     package: form.isProgramMissing
-      ? `\`${program}\` is not on this computer. Rouse installs the package into its own folder.`
-      : "Rouse installs the package into its own folder, and checks its files before each start.",
+      ? `\`${program}\` is not on this computer, so Rouse installs ${name}.`
+      : `Rouse installs ${name}, and checks its files before each start.`,
   };
   return (
     <div className={styles.start}>
@@ -122,7 +123,7 @@ function StartField({ preset, form, onChange, problems }: Props & { preset: Agen
           label="Start from"
           options={[
             { id: "program", label: "Program on this computer" },
-            { id: "package", label: sourceLine(preset.source) },
+            { id: "package", label: sourceLabels[preset.source.kind] },
           ]}
           value={start}
           onChange={(next) => onChange({ ...form, start: next })}

@@ -34,7 +34,7 @@ test("agent shows version, state and permissions, but no tools", async () => {
   const { user } = renderApp("/tools", hostWith(anAgent(), anExtension()));
   const agent = within(await (await section()).findByRole("region", { name: "claude-code" }));
   expect(agent.getByText("Claude Code 2.1")).toBeInTheDocument();
-  expect(agent.getByText("Off")).toBeInTheDocument();
+  expect(agent.getByText("Idle")).toBeInTheDocument();
   expect(agent.getByRole("switch", { name: "Use claude-code in runs" })).toBeChecked();
   expect(agent.queryByText("No accepted tools.")).toBeNull();
   await user.click(agent.getByRole("button", { name: /^Details/ }));

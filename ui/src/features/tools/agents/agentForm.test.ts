@@ -25,9 +25,8 @@ test("package is requested with the arguments of the program", () => {
 test("sign-in and hosts are left out with their variables", () => {
   const environment = { GOOSE_MODE: "approve", XDG_CONFIG_HOME: "~/.config", CLI_HOME: "~" };
   const form = newAgentForm(aPreset({}, { environment }), []);
-  expect(requested({ ...form, usesSignIn: false, usesHosts: false })).toMatchObject({
-    definition: { protocol: "acp", transport: { environment: { GOOSE_MODE: "approve" }, folders: [], hosts: [] } },
-  });
+  const { server } = aPreset({}, { environment: { GOOSE_MODE: "approve" }, folders: [], hosts: [] });
+  expect(requested({ ...form, usesSignIn: false, usesHosts: false })).toEqual({ definition: server });
   expect(requested(form)).toMatchObject({ definition: { transport: { environment } } });
 });
 

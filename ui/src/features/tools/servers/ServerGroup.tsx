@@ -52,7 +52,7 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
     <section className={styles.server} aria-label={name}>
       <div className={styles.head}>
         <h3>{name}</h3>
-        <ServerStateGlyph server={server} word />
+        <ServerStateGlyph server={isCodingAgent ? withAgentLabel(server) : server} word />
         {isUnconfined && (
           <span className={styles.rights} title={`Outside the sandbox: ${name} can do everything that you can.`}>
             <ShieldAlert size={13} aria-hidden /> Your own rights
@@ -134,6 +134,11 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
       </Collapsible>
     </section>
   );
+}
+
+/** A coding agent starts with its task, so between tasks it is not off. */
+function withAgentLabel(agent: ExtensionView): ExtensionView {
+  return agent.state === "off" ? { ...agent, label: "idle" } : agent;
 }
 
 function useServerActions({ name, isEnabled }: ExtensionView) {

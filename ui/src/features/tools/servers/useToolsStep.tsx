@@ -46,7 +46,8 @@ export function useToolsStep({ name, isAgent = false, signIn, found: installed, 
   const failure = review.error?.message ?? (reviewed ? undefined : installed?.error);
   // A review has none, so those of the update stay.
   const changes = installed?.componentChanges && <ComponentChanges changes={installed.componentChanges} />;
-  const common = { title: isAgent ? `Start of ${name}` : `Tools of ${name}`, start };
+  const agentTitle = installed === undefined ? `Test start of ${name}` : `${name} is installed`;
+  const common = { title: isAgent ? agentTitle : `Tools of ${name}`, start };
   if (review.isPending)
     return { ...common, body: <Starting name={name} />, footer: <Button onPress={onClose}>Close</Button> };
   if (failure != null)
@@ -115,7 +116,7 @@ function AgentReady({ name, signIn }: Pick<Options, "name" | "signIn">) {
       </p>
       {signIn !== undefined && (
         <p>
-          <InlineCode text={signIn} />
+          Not signed in yet? <InlineCode text={signIn} />
         </p>
       )}
       <p className={styles.note}>
