@@ -1,10 +1,10 @@
-/* Installed MCP servers, and changes of them. A server's state changes without an event, so lists refetch on every
+/* Installed MCP servers and coding agents, and changes of them. A server's state changes without an event, so lists refetch on every
    mount, with each run, and while a server starts or a sign-in waits for the browser. */
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import type { Method, ServerState, SignInState } from "@/platform";
+import type { ExtensionsListResult, ExtensionView, Method, ServerState, SignInState } from "@/platform";
 
 import { useCall } from "./actions";
 import { keys } from "./keys";
@@ -13,14 +13,38 @@ import { usePlatform } from "./platform";
 const unsettledRefetchMs = 5_000;
 
 /** Installed MCP servers, by name. */
-export function useExtensions() {
+export function useServers() {
+  return useExtensions(serversOf);
+}
+
+/** Installed coding agents, by name. */
+export function useCodingAgents() {
+  return useExtensions(codingAgentsOf);
+}
+
+const serversOf = ({ extensions }: ExtensionsListResult) => extensions.filter(({ isCodingAgent }) => !isCodingAgent);
+const codingAgentsOf = ({ extensions }: ExtensionsListResult) =>
+  extensions.filter(({ isCodingAgent }) => isCodingAgent);
+
+function useExtensions(select: (found: ExtensionsListResult) => ExtensionView[]) {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.extensions,
     queryFn: () => platform.rpc("extensions.list", {}),
-    select: ({ extensions }) => extensions,
+    select,
     staleTime: 0,
     refetchInterval: ({ state: { data } }) => refetchDelay(data?.extensions.map(({ state }) => state)),
+  });
+}
+
+/** Known coding agents. They change only with the engine. */
+export function useAgentPresets() {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.agentPresets,
+    queryFn: () => platform.rpc("agents.presets", {}),
+    select: ({ presets }) => presets,
+    staleTime: Infinity,
   });
 }
 

@@ -22,6 +22,7 @@ export const keys = {
   tools: ["tools"],
   extensions: ["extensions"],
   extension: (name: string) => ["extensions", "one", name],
+  agentPresets: ["agentPresets"],
   /** Separate from `extensions`: it is polled. */
   installStep: (name: string) => ["installStep", name],
   secrets: ["secrets"],

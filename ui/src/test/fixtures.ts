@@ -1,6 +1,7 @@
 /* Jobs, runs and a status as the gateway sends them. */
 
 import type {
+  AgentPresetView,
   ApprovalView,
   ChannelsListResult,
   ChannelView,
@@ -241,9 +242,26 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
       laterRuns: 0,
     },
     input: null,
+    agent: null,
     inputAnswer: null,
     ...parts,
   };
+}
+
+/** Pending permission request of the coding agent `claude-code`. */
+export function aPermission(parts: Partial<ApprovalView> = {}): ApprovalView {
+  return anApproval({
+    tool: "delegate",
+    toolLabel: "Delegate to a coding agent",
+    agent: "claude-code",
+    arguments: { agent: "claude-code", task: "Add a note about the dentist." },
+    replacedFiles: [],
+    preview:
+      "Edit today.md\nnotes/today.md\n\nInput:\n{}\n\n--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
+    requestReason: "The coding agent claude-code asks for your permission.",
+    noGrantReason: "A permission of a coding agent counts for its task only, so it cannot be granted.",
+    ...parts,
+  });
 }
 
 export function aGrant(parts: Partial<GrantView> = {}): GrantView {
@@ -332,6 +350,33 @@ export function aDefinition(parts: Partial<StdioTransport> = {}): ServerDefiniti
   };
 }
 
+/** Proposal for Claude Code, which is also an npm package. */
+export function aPreset(
+  parts: Partial<AgentPresetView> = {},
+  transport: Partial<StdioTransport> = {},
+): AgentPresetView {
+  return {
+    name: "claude-code",
+    label: "Claude Code",
+    server: {
+      ...aDefinition({
+        command: "claude-agent-acp",
+        arguments: [],
+        environment: { CLAUDE_CONFIG_DIR: "~/.claude" },
+        folders: ["~/.claude:write"],
+        hosts: ["api.anthropic.com", "claude.ai"],
+        ...transport,
+      }),
+      protocol: "acp",
+      mode: "default",
+    },
+    source: { kind: "npm", package: "@acp/claude", version: "0.101.0", program: "claude-agent-acp" },
+    signIn: "Sign in once with `claude`.",
+    unasked: "It asks before it changes files.",
+    ...parts,
+  };
+}
+
 /** npm package `@x/cal` 1.2.3. */
 export function aPackage(parts: Partial<InstalledPackage> = {}): InstalledPackage {
   return {
@@ -361,6 +406,7 @@ export function anExtension(parts: Partial<ExtensionView> = {}): ExtensionView {
     state: "ready",
     label: "ready",
     reason: null,
+    isCodingAgent: false,
     accepted: 0,
     held: 0,
     off: 0,

@@ -28,6 +28,7 @@ import { InputForm } from "./InputForm";
 import { decisionIcons } from "./decisionIcons";
 import { splitCommandPreview } from "./preview";
 import { Preview } from "./Preview";
+import { actionOf, subjectText } from "./subject";
 import { ElapsedTime } from "./ElapsedTime";
 import { decisionEffect, decisionSummary, argumentsNote, type RequestingRun, approvalTitle } from "./decisionText";
 
@@ -67,14 +68,14 @@ export function ApprovalCard({
   requestFacts = [],
   next,
 }: Props) {
-  const { tool, requestReason, isHighest, requestedAtMs, expiresAtMs, state, blockedWork, input } = approval;
+  const { requestReason, isHighest, requestedAtMs, expiresAtMs, state, blockedWork, input, agent } = approval;
   const isOpen = state === "pending";
   const held = [...approval.files, ...approval.replacedFiles];
   // A command preview names the directory.
   const namesDirectory = splitCommandPreview(approval.preview, approval.arguments).notes.length > 0;
   const [wasOpen] = useState(isOpen);
   return (
-    <article className={styles.card} aria-label={`Approval: ${tool} in ${approval.jobName}`}>
+    <article className={styles.card} aria-label={`Approval: ${subjectText(approval)} in ${approval.jobName}`}>
       <header className={styles.head}>
         <h2 className={styles.title}>
           <Hand size={17} aria-hidden className={styles.hand} />
@@ -88,12 +89,13 @@ export function ApprovalCard({
         {isHighest && input === null && <ShieldAlert size={14} aria-hidden />}
         <InlineCode text={requestReason} />
       </p>
+      {agent !== null && <p className={styles.action}>{actionOf(approval)}</p>}
       {input !== null && (
         <blockquote className={styles.message}>
           <VisibleText text={input.message} />
         </blockquote>
       )}
-      {input === null && <Preview text={approval.preview} call={approval} />}
+      {input === null && <Preview text={approval.preview} call={approval} isAction={agent !== null} />}
       <Facts
         facts={[
           ...requestFacts,
@@ -140,8 +142,14 @@ export function ApprovalCard({
           },
         ]}
       />
-      <Collapsible title="Arguments" summary={argumentsNote(approval)}>
-        <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded isDecision />
+      <Collapsible title={agent === null ? "Arguments" : "Task of the agent"} summary={argumentsNote(approval)}>
+        <Code
+          label={agent === null ? "Arguments" : "Task"}
+          text={pretty(approval.arguments)}
+          onCopy={onCopy}
+          unfolded
+          isDecision
+        />
       </Collapsible>
       {isOpen && refusal !== undefined ? (
         <Notice>{refusal}</Notice>
@@ -162,8 +170,14 @@ export function ApprovalCard({
   );
 }
 
-/** Title: the plain title of a job tool, if any, and the tool's name. */
-function ApprovalTitle({ approval: { tool, toolLabel, input } }: Pick<Props, "approval">) {
+/** Title: the agent of an action, the plain title of a job tool, if any, and the tool's name. */
+function ApprovalTitle({ approval: { tool, toolLabel, input, agent } }: Pick<Props, "approval">) {
+  if (agent !== null)
+    return (
+      <>
+        Let <code>{agent}</code> take this action?
+      </>
+    );
   if (input !== null)
     return (
       <>
@@ -206,7 +220,7 @@ function DecisionButtons({
   onEdit,
   isOnlyCall,
 }: Pick<Props, "approval" | "onDecide" | "onEdit" | "isOnlyCall">) {
-  const { id, jobId, isHighest, expiresAtMs } = approval;
+  const { id, jobId, isHighest, expiresAtMs, agent } = approval;
   const [open, setOpen] = useState<"deny" | "grant">();
   const [busy, setBusy] = useState<DecisionDraft["kind"]>();
   const [problem, setProblem] = useState<string>();
@@ -238,7 +252,8 @@ function DecisionButtons({
   const always = pressed(() => setOpen("grant"));
   const deny = pressed(() => setOpen("deny"));
   const canAlways = !isHighest && jobId !== null && approval.noGrantReason === null;
-  const canRun = !isHighest && !isOnlyCall;
+  // A single call of a coding agent can ask for the same action again.
+  const canRun = !isHighest && (!isOnlyCall || agent !== null);
   const keys = { group: "This approval", when: !isClosed && open === undefined };
   useShortcut("a", "Allow once", once, keys);
   useShortcut("r", "Allow for this run", run, { ...keys, when: keys.when && canRun });
@@ -257,6 +272,7 @@ function DecisionButtons({
         <DenyForm
           busy={busy === "deny"}
           isDisabled={isClosed}
+          agent={agent}
           onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })}
           onCancel={() => setOpen(undefined)}
         />
@@ -292,6 +308,9 @@ function DecisionButtons({
             Deny
           </DecisionButton>
         </div>
+      )}
+      {agent !== null && open === undefined && (
+        <p className={styles.after}>“Allow for this run” also allows the same action again in this task.</p>
       )}
       {open === "grant" && (
         <GrantEditor approval={approval} onClose={() => setOpen(undefined)} onGrant={give} problem={problem} />

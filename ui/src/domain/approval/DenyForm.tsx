@@ -13,11 +13,13 @@ const maxReasonChars = 1_000;
 interface Props {
   busy: boolean;
   isDisabled: boolean;
+  /** Coding agent that learns of the denial only. */
+  agent: string | null;
   onDeny: (reason: string) => void;
   onCancel: () => void;
 }
 
-export function DenyForm({ busy, isDisabled, onDeny, onCancel }: Props) {
+export function DenyForm({ busy, isDisabled, agent, onDeny, onCancel }: Props) {
   const [reason, setReason] = useState("");
   const deny = () => {
     if (!busy && !isDisabled) onDeny(reason.trim());
@@ -43,8 +45,12 @@ export function DenyForm({ busy, isDisabled, onDeny, onCancel }: Props) {
         onChange={setReason}
         maxLength={maxReasonChars}
         autoFocus
-        placeholder="Put it into the archive folder instead."
-        help="The agent sees this and continues without the call."
+        placeholder={agent === null ? "Put it into the archive folder instead." : undefined}
+        help={
+          agent === null
+            ? "The agent sees this and continues without the call."
+            : `Kept in the history. ${agent} sees the denial without this text.`
+        }
       />
       <div className={styles.buttons}>
         <Button onPress={onCancel}>Back</Button>

@@ -4,7 +4,7 @@ import { cx } from "@/components/cx";
 import { InvisibleCount, VisibleText } from "@/components/VisibleText";
 import { plural } from "@/format/amount";
 
-import { splitCommandPreview, diffOf, type DiffLine as DiffRow, type DiffLineKind } from "./preview";
+import { actionLines, splitCommandPreview, diffOf, type DiffLine as DiffRow, type DiffLineKind } from "./preview";
 import styles from "./Preview.module.css";
 
 /** Shows the line count from here on. */
@@ -15,11 +15,13 @@ interface Props {
   /** Call of the preview, if any. */
   call?: { arguments: unknown };
   label?: string;
+  /** Action of a coding agent, whose diffs follow its title. */
+  isAction?: boolean;
 }
 
-export function Preview({ text, call, label = "Preview" }: Props) {
+export function Preview({ text, call, label = "Preview", isAction = false }: Props) {
   const { shown, notes } = splitCommandPreview(text, call?.arguments ?? {});
-  const diff = diffOf(shown);
+  const diff = isAction ? actionLines(shown) : diffOf(shown);
   const count = shown.trimEnd().split("\n").length;
   return (
     <div>

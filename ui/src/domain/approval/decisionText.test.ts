@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { changedJobReason } from "@/domain/changedJob";
-import { aDetail, anApproval, noon } from "@/test/fixtures";
+import { aDetail, anApproval, aPermission, noon } from "@/test/fixtures";
 
 import {
   decisionEffect,
@@ -153,4 +153,23 @@ test.each([
   [{ body: "a [redacted: secret:mail]" }, "Some values are redacted"],
 ])("%j gets an accurate arguments note", (given, words) => {
   expect(argumentsNote(anApproval({ arguments: given }))).toBe(words);
+});
+
+const waiting = { state: "running", others: 0, makesOneCall: false } as const;
+
+test.each([
+  [{ state: "approved", scope: "once" }, "claude-code continues with exactly this action."],
+  [
+    { state: "approved", scope: "run" },
+    "claude-code continues with exactly this action, and may repeat the same action in this task.",
+  ],
+  [{ state: "denied" }, "claude-code continues without this action."],
+  [{ state: "expired" }, "claude-code gets no answer, so its task was cancelled."],
+  [{ state: "withdrawn" }, "The run ended before your decision."],
+] as const)("permission %j tells what the agent does", (parts, words) => {
+  expect(decisionEffect(aPermission(parts), waiting)).toBe(words);
+});
+
+test("permission of a stopped run claims no effect", () => {
+  expect(decisionEffect(aPermission({ state: "denied" }), { ...waiting, state: "cancelled" })).toBeUndefined();
 });

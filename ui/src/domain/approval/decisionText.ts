@@ -86,7 +86,7 @@ export function requestingRun(detail: Pick<RunDetail, "run" | "payload"> | undef
 
 /** Effect of a decision on the run. Nothing is claimed about a cancelled or interrupted run. */
 export function decisionEffect(
-  { state, scope, reason, input, inputAnswer }: ApprovalView,
+  { state, scope, reason, input, inputAnswer, agent }: ApprovalView,
   { state: runState, others, makesOneCall }: RequestingRun,
 ): string | undefined {
   const isStopped = runState === "cancelled" || runState === "interrupted";
@@ -103,6 +103,13 @@ export function decisionEffect(
       inputAnswer?.action ?? "cancel"
     ];
     return `${input.server} ${gets} ${what}, and the run ${goes}${once}.`;
+  }
+  if (agent !== null && (state === "approved" || state === "denied" || state === "expired")) {
+    if (isStopped) return undefined;
+    if (state === "expired") return `${agent} ${gets} no answer, so its task was cancelled.`;
+    if (state === "denied") return `${agent} ${goes} without this action${once}.`;
+    const repeats = scope === "run" ? ", and may repeat the same action in this task" : "";
+    return `${agent} ${goes} with exactly this action${once}${repeats}.`;
   }
   switch (state) {
     case "pending":

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { splitCommandPreview, diffOf, previewLine } from "./preview";
+import { actionLines, splitCommandPreview, diffOf, previewLine } from "./preview";
 
 const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- a list item\n+++ two more\n\\ No newline at end of file\n";
 
@@ -8,6 +8,24 @@ test("diff is recognized by its header and signs", () => {
   const lines = diffOf(diff);
   expect(lines?.map(({ kind }) => kind)).toEqual(["head", "head", "place", "same", "removed", "added", "same", "same"]);
   expect(lines?.map(({ text }) => text).join("\n")).toBe(diff);
+});
+
+test("diffs in an action end with the counts of their hunks", () => {
+  const text = `Edit a\n- a list item\n\nInput:\n{}\n\n${diff}+ not a change\n--- b\n+++ b\n@@ -0,0 +1 @@\n+new\n`;
+  const lines = actionLines(text);
+  expect(lines.map((line) => line.text).join("\n")).toBe(text);
+  const marked = lines.filter(({ kind }) => kind !== "same").map((line) => `${line.kind} ${line.text}`);
+  expect(marked).toEqual([
+    "head --- a",
+    "head +++ a",
+    "place @@ -1,2 +1,2 @@",
+    "removed --- a list item",
+    "added +++ two more",
+    "head --- b",
+    "head +++ b",
+    "place @@ -0,0 +1 @@",
+    "added +new",
+  ]);
 });
 
 test.each(["tar czf a.tgz .\n\nin the folder .", "--- only one line", "", "+++ a\n--- a"])(

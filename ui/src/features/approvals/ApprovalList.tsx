@@ -9,6 +9,7 @@ import { Time } from "@/components/Time";
 import { Countdown } from "@/domain/approval/Countdown";
 import { decisionIcons } from "@/domain/approval/decisionIcons";
 import { decisionLabel } from "@/domain/approval/decisionText";
+import { subjectText } from "@/domain/approval/subject";
 import type { ApprovalView } from "@/platform";
 
 import styles from "./ApprovalsPage.module.css";
@@ -51,9 +52,11 @@ export function ApprovalList({ open, decided, shown }: Props) {
   );
 }
 
-/** Title and subtitle. All approvals of the chat have the same job name, so the tool comes first. */
-function namesOf({ tool, jobId, jobName }: ApprovalView): [string, string] {
-  return jobId === null && jobName === chatName ? [tool, jobName] : [jobName, tool];
+/** Title and subtitle. All approvals of the chat have the same job name, so the subject comes first. */
+function namesOf(approval: ApprovalView): [string, string] {
+  const { jobId, jobName } = approval;
+  const subject = subjectText(approval);
+  return jobId === null && jobName === chatName ? [subject, jobName] : [jobName, subject];
 }
 
 function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean }) {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { errorCode, RpcError, type ApprovalView, type InputPrompt } from "@/platform";
 import { type FakeHost, fakeHost } from "@/test/fakeHost";
-import { aDetail, aJob, anApproval, aStatus, noon } from "@/test/fixtures";
+import { aDetail, aJob, anApproval, aPermission, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 let asked: ApprovalView[];
@@ -467,4 +467,50 @@ test("page of an input request opens only on a press", async () => {
   await waitFor(() => expect(decline).toBeEnabled());
   await user.click(decline);
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", decision: { kind: "deny" }, from: "page" }]));
+});
+
+test("permission names the agent, its action and the changes", async () => {
+  const host = hostWith(aPermission({ replacedFiles: [] }));
+  const { user } = renderApp("/approvals/ask-1", host);
+  const shown = within(await card("Approval: claude-code: Edit today.md in Weekly notes"));
+  expect(shown.getByRole("heading", { name: "Let claude-code take this action?" })).toBeInTheDocument();
+  expect(shown.getByText("Edit today.md", { selector: "p" })).toBeVisible();
+  const preview = shown.getByRole("region", { name: "Preview" });
+  expect(preview).toHaveTextContent("notes/today.md Input: {}");
+  expect(preview).toHaveTextContent("Removed: -nothing");
+  expect(preview).toHaveTextContent("Added: +dentist");
+  expect(shown.getByText(/counts for its task only/)).toBeInTheDocument();
+  expect(shown.queryByRole("button", { name: /^Always/ })).toBeNull();
+  expect(shown.getByText("“Allow for this run” also allows the same action again in this task.")).toBeInTheDocument();
+  await user.click(shown.getByRole("button", { name: /^Task of the agent/ }));
+  expect(await shown.findByRole("region", { name: "Task" })).toHaveTextContent("Add a note about the dentist.");
+  await pressUntil(user, "r", () => answered(host).length > 0);
+  expect(answered(host)).toEqual([{ id: "ask-1", decision: { kind: "run" }, from: "page" }]);
+  expect(await screen.findByText(/^claude-code continues with exactly this action/)).toBeInTheDocument();
+});
+
+test("denied permission says that the agent sees no reason", async () => {
+  const { user } = renderApp("/approvals/ask-1", hostWith(aPermission()));
+  await card();
+  await pressUntil(user, "d", () => screen.queryByRole("textbox", { name: "Reason (optional)" }) !== null);
+  expect(screen.getByText("Kept in the history. claude-code sees the denial without this text.")).toBeInTheDocument();
+});
+
+test("list and history name the action of an agent", async () => {
+  const long = `Run ${"npm test -- ".repeat(40)}`;
+  renderApp(
+    "/approvals/ask-1",
+    hostWith(
+      aPermission({ preview: `${long}\n\nInput:\n{}` }),
+      aPermission({ id: "ask-2", jobId: null, jobName: "Chat" }),
+      aPermission({ id: "ask-3", state: "denied", decidedAtMs: noon }),
+    ),
+  );
+  await card();
+  const pending = within(screen.getByRole("list", { name: "Pending approvals" }));
+  expect(pending.getByText(`claude-code: ${long}`, { normalizer: (text) => text })).toBeInTheDocument();
+  expect(pending.getByRole("link", { name: "claude-code: Edit today.md" })).toBeInTheDocument();
+  const decided = within(screen.getByRole("list", { name: "Recent decisions" }));
+  expect(decided.getByText("Denied · claude-code: Edit today.md")).toBeInTheDocument();
+  expect(screen.queryByText(/delegate/)).toBeNull();
 });

@@ -2,7 +2,18 @@ import { cleanup, screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aDelivery, aJob, anApproval, anIncident, aPreview, aRun, aShell, aStatus, noon } from "@/test/fixtures";
+import {
+  aDelivery,
+  aJob,
+  anApproval,
+  anIncident,
+  aPermission,
+  aPreview,
+  aRun,
+  aShell,
+  aStatus,
+  noon,
+} from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const soon = () => Date.now() + 7_200_000;
@@ -333,4 +344,18 @@ test("pending approval can be denied but not allowed on Home", async () => {
     await user.click(within(list).getByRole("button", { name: "Deny write_file in Job 0" }));
     expect(host.called("approvals.decide")).toEqual([{ id: "ask-0", decision: { kind: "deny" }, from: "page" }]);
   });
+});
+
+test("permission on Home names the agent and its action", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  renderApp("/", fakeHost({ "approvals.list": () => ({ approvals: [aPermission()] }) }));
+  const card = within(await screen.findByRole("list", { name: "Pending approvals" }));
+  expect(card.getByText("claude-code", { selector: "code" }).parentElement).toHaveTextContent(
+    "claude-code in “Weekly notes”",
+  );
+  expect(card.getByText("Edit today.md")).toBeInTheDocument();
+  const review = card.getByRole("link", { name: "Review claude-code: Edit today.md in Weekly notes" });
+  expect(review).toHaveAttribute("href", "/approvals/ask-1");
+  expect(card.getByRole("button", { name: "Deny claude-code: Edit today.md in Weekly notes" })).toBeInTheDocument();
 });

@@ -14,6 +14,7 @@ import { Countdown } from "@/domain/approval/Countdown";
 import { previewLine } from "@/domain/approval/preview";
 import { ElapsedTime } from "@/domain/approval/ElapsedTime";
 import { decisionLabel } from "@/domain/approval/decisionText";
+import { actionOf, subjectText } from "@/domain/approval/subject";
 import type { ApprovalView } from "@/platform";
 
 import styles from "./NeedsYou.module.css";
@@ -49,7 +50,7 @@ export function NeedsYou() {
 }
 
 function PendingCard({ approval }: { approval: ApprovalView }) {
-  const { id, tool, jobName, requestReason, preview, requestedAtMs, expiresAtMs, blockedWork, input } = approval;
+  const { id, tool, jobName, requestReason, preview, agent, requestedAtMs, expiresAtMs, blockedWork, input } = approval;
   const decide = useDecide();
   const armed = useClickGuard(id);
   const [busy, setBusy] = useState(false);
@@ -72,10 +73,14 @@ function PendingCard({ approval }: { approval: ApprovalView }) {
       <Hand size={16} aria-hidden className={styles.hand} />
       <div className={styles.text}>
         <p className={styles.what}>
-          <code>{tool}</code> in “<bdi>{jobName}</bdi>”
+          <code>{agent ?? tool}</code> in “<bdi>{jobName}</bdi>”
         </p>
         <p className={styles.call} title={requestReason}>
-          {input === null ? previewLine(preview) : `${input.server} asks: ${input.message}`}
+          {input !== null
+            ? `${input.server} asks: ${input.message}`
+            : agent !== null
+              ? actionOf(approval)
+              : previewLine(preview)}
         </p>
         <p className={styles.held} title={blockedWork?.text}>
           Requested <ElapsedTime sinceMs={requestedAtMs} /> ago
@@ -91,7 +96,7 @@ function PendingCard({ approval }: { approval: ApprovalView }) {
             isDisabled={isGone}
             isPending={busy}
             onPress={deny}
-            aria-label={`${input === null ? "Deny" : "Decline"} ${tool} in ${jobName}`}
+            aria-label={`${input === null ? "Deny" : "Decline"} ${subjectText(approval)} in ${jobName}`}
           >
             {input === null ? "Deny" : "Decline"}
           </Button>
@@ -100,7 +105,7 @@ function PendingCard({ approval }: { approval: ApprovalView }) {
           to="/approvals/$approvalId"
           params={{ approvalId: id }}
           small
-          aria-label={`${input === null ? "Review" : "Answer"} ${tool} in ${jobName}`}
+          aria-label={`${input === null ? "Review" : "Answer"} ${subjectText(approval)} in ${jobName}`}
         >
           {input === null ? "Review" : "Answer"}
         </ButtonLink>

@@ -10,6 +10,7 @@ import { isLive } from "@/domain/runState";
 import { totalUsage } from "@/domain/steps";
 import { recipientLabel } from "@/domain/channels";
 import { deliveryLabel } from "@/domain/labels";
+import { isJsonObject } from "@/format/json";
 import { count, duration, money, plural } from "@/format/amount";
 import {
   type ApprovalView,
@@ -25,8 +26,9 @@ import styles from "./RunPage.module.css";
 /** Lateness that counts as on time. */
 const onTimeMs = 1_000;
 
-export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { detail: RunDetail }) {
+export function RunFacts({ detail: { run, steps, deliveries, approvals, payload } }: { detail: RunDetail }) {
   const live = isLive(run.state);
+  const agent = codingAgentOf(payload);
   const usage = live ? totalUsage(steps) : run.usage;
   const tokens = usage.inputTokens + usage.outputTokens;
   const paid = (run.model !== null && !live) || tokens > 0 || (usage.costMicroUsd ?? 0) > 0;
@@ -45,6 +47,7 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
             name: run.waitsFor === null ? "Next attempt" : "Resumes",
             value: <Time at={run.nextAttemptAtMs} as="when" />,
           },
+          agent !== undefined && { name: "Coding agent", value: <code>{agent}</code> },
           run.model !== null && { name: "Model", value: run.model },
           run.fallbackReason !== null && { name: "Fallback", value: run.fallbackReason, wide: true },
           tokens > 0 && { name: `Tokens${soFar}`, value: tokensFact(usage) },
@@ -54,6 +57,12 @@ export function RunFacts({ detail: { run, steps, deliveries, approvals } }: { de
       />
     </div>
   );
+}
+
+/** Coding agent of the payload at the start of the run. */
+function codingAgentOf(payload: unknown): string | undefined {
+  const agent = isJsonObject(payload) && payload.kind === "agentTurn" ? payload.agent : undefined;
+  return typeof agent === "string" ? agent : undefined;
 }
 
 function triggerFact(run: RunView) {

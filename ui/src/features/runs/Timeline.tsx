@@ -106,6 +106,7 @@ function Steps({
             liveText={entry.step === last ? liveText : null}
             progress={progress?.find(({ step }) => step === entry.step.seq)?.text}
             summary={run.summary}
+            isWaiting={entry.step === last && open.length > 0}
           />
         ) : (
           <ApprovalStep

@@ -1,7 +1,6 @@
 /* Step: model turn, tool call, note or summary. */
 
-import { Bot, CircleStop, CircleX, MessageSquareText, Wrench } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { Button, Disclosure, DisclosurePanel } from "react-aria-components";
 
 import { Attachments } from "@/attachments/Attachments";
@@ -9,33 +8,28 @@ import { Code, pretty } from "@/components/Code";
 import { cx } from "@/components/cx";
 import { VisibleText } from "@/components/VisibleText";
 import { usePlatform } from "@/data/platform";
-import { gateLabel, isRefused } from "@/domain/gate";
+import { delegatedTask } from "@/domain/delegatedTask";
 import { ModelText } from "@/domain/ModelText";
-import { MovingArc } from "@/domain/ringIcons";
-import { calledTools, costLabel, stepError, modelText, resultLine, tokensLabel, isFailedStep } from "@/domain/steps";
-import { duration } from "@/format/amount";
+import { calledTools, modelText, resultLine, isFailedStep } from "@/domain/steps";
 import { argumentsLine, firstLineRaw } from "@/format/text";
-import { absolute } from "@/format/time";
 import { showInvisible } from "@/format/visible";
-import type { StepView } from "@/platform";
 
+import { DelegateStep } from "./DelegateStep";
+import { callLabel, LabelledPart, Result, type StepFrame, StepItem } from "./StepItem";
 import styles from "./Timeline.module.css";
 
-interface Props {
+interface Props extends StepFrame {
   runId: string;
-  step: StepView;
-  /** Start of the run. */
-  begin: number;
-  /** Label if cancelled with the run. */
-  stopped: string | undefined;
   liveText: string | null;
   /** Newest progress message of a running call. */
   progress?: string;
   /** Text already shown above the timeline. */
   summary: string | null;
+  /** The run waits for a decision about this step. */
+  isWaiting: boolean;
 }
 
-export function TimelineStep({ runId, step, begin, stopped, liveText, progress, summary }: Props) {
+export function TimelineStep({ runId, step, begin, stopped, liveText, progress, summary, isWaiting }: Props) {
   const platform = usePlatform();
   if (step.kind === "modelTurn") {
     const text = modelText(step.output) || (step.status === "started" ? (liveText ?? "") : "");
@@ -82,6 +76,19 @@ export function TimelineStep({ runId, step, begin, stopped, liveText, progress, 
       </StepItem>
     );
   }
+  const task = delegatedTask(step);
+  if (task)
+    return (
+      <DelegateStep
+        task={task}
+        step={step}
+        begin={begin}
+        stopped={stopped}
+        progress={progress}
+        summary={summary}
+        isWaiting={isWaiting}
+      />
+    );
   return <ToolStep runId={runId} step={step} begin={begin} stopped={stopped} progress={progress} />;
 }
 
@@ -118,94 +125,4 @@ function ToolStep({
       </Disclosure>
     </StepItem>
   );
-}
-
-function Result({ step, stopped }: Pick<Props, "step"> & { stopped?: string }) {
-  const platform = usePlatform();
-  if (step.output === null || step.output === undefined) return null;
-  const isError = isFailedStep(step);
-  const bad = isError && stopped === undefined;
-  return (
-    <LabelledPart
-      label={
-        !isError
-          ? "Result"
-          : stopped !== undefined
-            ? stopped
-            : step.kind === "toolCall"
-              ? "Error sent to the model"
-              : "Error"
-      }
-    >
-      <Code
-        label="Result"
-        text={pretty(isError ? stepError(step.output) : step.output)}
-        tone={bad ? "bad" : undefined}
-        onCopy={platform.copyText}
-      />
-    </LabelledPart>
-  );
-}
-
-function LabelledPart({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className={styles.labelled}>
-      <span className={styles.quiet}>{label}</span>
-      {children}
-    </div>
-  );
-}
-
-function StepItem({
-  step,
-  begin,
-  stopped,
-  name,
-  word,
-  children,
-}: Pick<Props, "step" | "begin" | "stopped"> & { name: string; word?: string; children: ReactNode }) {
-  const bad = isFailedStep(step) && stopped === undefined;
-  const facts = [
-    gateLabel(step),
-    tokensLabel(step.usage),
-    costLabel(step.usage),
-    step.durationMs !== null && step.kind !== "note" && duration(step.durationMs),
-  ];
-  return (
-    <li className={cx(styles.step, bad && styles.bad, step.kind === "note" && styles.note)}>
-      <span className={styles.node}>
-        <StepIcon step={step} stopped={stopped} />
-      </span>
-      <div className={styles.head}>
-        <span className={step.kind === "toolCall" ? styles.tool : styles.name}>{name}</span>
-        {word !== undefined && <span className={styles.word}>{word}</span>}
-        <span className={styles.quiet}>{facts.filter(Boolean).join(" · ")}</span>
-        <time
-          className={styles.offset}
-          dateTime={new Date(step.startedAtMs).toISOString()}
-          title={absolute(step.startedAtMs)}
-        >
-          +{duration(Math.max(0, step.startedAtMs - begin))}
-        </time>
-      </div>
-      {children}
-    </li>
-  );
-}
-
-function StepIcon({ step, stopped }: Pick<Props, "step" | "stopped">) {
-  if (step.status === "started") return <MovingArc size={15} />;
-  if (stopped !== undefined) return <CircleStop size={15} aria-hidden />;
-  if (isFailedStep(step)) return <CircleX size={15} aria-hidden />;
-  if (step.kind === "modelTurn" || step.kind === "summary") return <Bot size={15} aria-hidden />;
-  if (step.kind === "note") return <MessageSquareText size={13} aria-hidden />;
-  return <Wrench size={14} aria-hidden />;
-}
-
-function callLabel(step: StepView, progress: string | undefined): string | undefined {
-  if (step.status === "started") return progress ?? "running";
-  if (step.status === "unknown") return "outcome unknown";
-  if (step.status === "inputRequired") return "asked for input";
-  if (isRefused(step)) return undefined;
-  return isFailedStep(step) ? "failed" : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 
+import { subjectText } from "@/domain/approval/subject";
 import type { ApprovalView } from "@/platform";
 
 export function ApprovalAnnouncer({ waiting }: { waiting: readonly ApprovalView[] | undefined }) {
@@ -12,7 +13,7 @@ export function ApprovalAnnouncer({ waiting }: { waiting: readonly ApprovalView[
     const before = known.current;
     known.current = new Set(waiting.map(({ id }) => id));
     const fresh = before === undefined ? undefined : waiting.find(({ id }) => !before.has(id));
-    if (fresh) setAnnouncement(`${fresh.jobName} needs your approval for ${fresh.tool}.`);
+    if (fresh) setAnnouncement(`${fresh.jobName} needs your approval for ${subjectText(fresh)}.`);
     else if (waiting.length === 0) setAnnouncement("");
   }, [waiting]);
   return (

@@ -38,6 +38,7 @@ import { toast } from "@/components/Toasts";
 import { useMay } from "@/data/access";
 import { usePause, useResume, useRunNow } from "@/data/actions";
 import { useOpenApprovals } from "@/data/approvals";
+import { subjectText } from "@/domain/approval/subject";
 import { useJobs } from "@/data/jobs";
 import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
@@ -220,12 +221,12 @@ function useJobCommands(): { open: Command[]; run: Command[] } {
 function useWaitingCommands(): Command[] {
   const router = useRouter();
   const waiting = useOpenApprovals().data ?? [];
-  return waiting.map(({ id, tool, jobName }) => ({
-    id: `ask:${id}`,
-    label: `${tool} in ${jobName}`,
+  return waiting.map((approval) => ({
+    id: `ask:${approval.id}`,
+    label: `${subjectText(approval)} in ${approval.jobName}`,
     icon: <Hand size={15} aria-hidden />,
     words: "needs you approval approve allow deny",
-    run: () => void router.navigate({ to: "/approvals/$approvalId", params: { approvalId: id } }),
+    run: () => void router.navigate({ to: "/approvals/$approvalId", params: { approvalId: approval.id } }),
   }));
 }
 

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aDetail, aGrant, aJob, anApproval, aStep, aTool } from "@/test/fixtures";
+import { aDetail, aGrant, aJob, anApproval, aPermission, aStep, aTool } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const readFile = aTool({
@@ -314,6 +314,20 @@ test("changing call shows approval and denial", async () => {
   expect(await screen.findByText("You denied the call: Not that.")).toBeInTheDocument();
   expect(screen.queryByText(/Go on without it/)).not.toBeInTheDocument();
   expect(screen.getByText("denied by you · 5 ms")).toBeInTheDocument();
+});
+
+test("permission in a trial can be allowed for its task", async () => {
+  const fake = host();
+  const expiresAtMs = Date.now() + 600_000;
+  const asked = aPermission({ id: "a1", runId: "r1", jobId: null, jobName: "Trial of delegate", expiresAtMs });
+  fake.answers["tools.try"] = () => ({ runId: "r1" });
+  fake.answers["runs.get"] = () =>
+    aDetail({ id: "r1", jobId: null, state: "awaitingApproval" }, { approvals: [asked] });
+  const { user } = renderApp("/tools/http", fake);
+  await user.type(await screen.findByRole("textbox", { name: "url" }), "https://example.org{Enter}");
+  const card = within(await screen.findByRole("article", { name: /^Approval: claude-code: Edit today\.md/ }));
+  expect(card.getByRole("button", { name: /^Allow for this run/ })).toBeInTheDocument();
+  expect(card.queryByRole("button", { name: /^Always/ })).not.toBeInTheDocument();
 });
 
 test("trial approval scrolls into view and takes button focus", async () => {

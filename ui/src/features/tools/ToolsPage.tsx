@@ -10,7 +10,7 @@ import { FilterMenu } from "@/components/FilterMenu";
 import { Notice } from "@/components/Notice";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
-import { useExtensions } from "@/data/extensions";
+import { useCodingAgents, useServers } from "@/data/extensions";
 import { useJobs } from "@/data/jobs";
 import { useEffectiveTools, useJob, useToolCatalog } from "@/data/queries";
 import { groupTools, type ToolGroup } from "@/domain/toolGroups";
@@ -18,6 +18,7 @@ import { toolsOfServer } from "@/domain/tools";
 import { plural } from "@/format/amount";
 import type { ToolView } from "@/platform";
 
+import { CodingAgentsSection } from "./agents/CodingAgentsSection";
 import { AddServerDialog } from "./servers/AddServerDialog";
 import { ServersSection } from "./servers/ServersSection";
 import { SkillsSection } from "./skills/SkillsSection";
@@ -34,7 +35,8 @@ export function ToolCatalog({ job }: { job?: string }) {
   const offeredTo = useJob(job);
   const navigate = useNavigate();
   const jobs = useJobs().data ?? [];
-  const servers = useExtensions().data ?? [];
+  const servers = useServers().data ?? [];
+  const agents = useCodingAgents().data ?? [];
   const catalogue = useToolCatalog();
   const effective = useEffectiveTools(job);
   const { error, refetch } = job === undefined ? catalogue : effective.error ? effective : offeredTo;
@@ -45,7 +47,7 @@ export function ToolCatalog({ job }: { job?: string }) {
   const [words, setWords] = useState("");
   const [isAdding, setAdding] = useState(false);
   const shown = data?.filter((tool) => fits(tool, words));
-  const isNamed = job === undefined && servers.some(({ name }) => hasWords(name, words));
+  const isNamed = job === undefined && [...servers, ...agents].some(({ name }) => hasWords(name, words));
   const clear = () => {
     setWords("");
     void navigate({ to: "/tools", search: {}, replace: true });
@@ -116,6 +118,7 @@ export function ToolCatalog({ job }: { job?: string }) {
           onAdd={() => setAdding(true)}
         />
       )}
+      {job === undefined && <CodingAgentsSection words={words} hasWords={(text) => hasWords(text, words)} />}
       {job === undefined && <SkillsSection />}
       {isAdding && <AddServerDialog onClose={() => setAdding(false)} />}
     </Page>

@@ -1,6 +1,44 @@
 // Written by `cargo xtask types` from the gateway's method table. Do not edit.
 
 /**
+ * A known coding agent, for clients.
+ */
+export type AgentPresetView = { 
+/**
+ * The name of the extension.
+ */
+name: string, 
+/**
+ * The name for people.
+ */
+label: string, 
+/**
+ * The whole proposal: with the settings folders and the hosts.
+ */
+server: ServerDefinition, 
+/**
+ * The package; none for a program that the person installs.
+ */
+source?: ExtensionSource, 
+/**
+ * How a person signs in, as a sentence.
+ */
+signIn: string, 
+/**
+ * What the agent does without asking, as a sentence.
+ */
+unasked: string, };
+
+/**
+ * `agents.presets`.
+ */
+export type AgentPresetsResult = { 
+/**
+ * The known coding agents.
+ */
+presets: Array<AgentPresetView>, };
+
+/**
  * A task for a model.
  */
 export type AgentTurn = { 
@@ -205,6 +243,10 @@ blockedWork: BlockedWork | null,
  * What the server of the call asks the person; none for an approval of the call itself.
  */
 input: InputPrompt | null, 
+/**
+ * Coding agent that asks for permission for the action in `preview`; none for an approval of the call itself.
+ */
+agent: string | null, 
 /**
  * Answer to `input`; none while pending, and after the expiry.
  */
@@ -792,6 +834,10 @@ replaces?: ServerDefinition,
  * The installation of the package; none for a command or an address of the person.
  */
 package?: PackagePlan, 
+/**
+ * What the person should know before a consent, as sentences.
+ */
+notes?: Array<string>, 
 /**
  * The tools that wait for a person; empty before the first start.
  */
@@ -1770,6 +1816,10 @@ label: string,
  * Reason of the state, and what to do.
  */
 reason: string | null, 
+/**
+ * Whether this is a coding agent, which has no tools.
+ */
+isCodingAgent: boolean, 
 /**
  * Number of accepted tools that runs may call.
  */
@@ -5889,6 +5939,7 @@ export type Methods = {
   "secrets.set": { params: SecretSetParams; result: SecretView };
   "secrets.remove": { params: SecretRef; result: SecretRemoved };
   "extensions.list": { params: EmptyObject; result: ExtensionsListResult };
+  "agents.presets": { params: EmptyObject; result: AgentPresetsResult };
   "extensions.get": { params: ExtensionRef; result: ExtensionDetail };
   "extensions.preview": { params: ExtensionDraft; result: ConsentPage };
   "extensions.install": { params: ExtensionInstallParams; result: ServerToolsPage };
@@ -5998,6 +6049,7 @@ export const methodScopes: Record<keyof Methods, MethodScope> = {
   "secrets.set": "admin",
   "secrets.remove": "admin",
   "extensions.list": "read",
+  "agents.presets": "read",
   "extensions.get": "read",
   "extensions.preview": "admin",
   "extensions.install": "admin",

@@ -4,6 +4,7 @@ import { Hand } from "lucide-react";
 
 import { ButtonLink } from "@/components/Button";
 import { Notice } from "@/components/Notice";
+import { ApprovalSubject } from "@/domain/approval/ApprovalSubject";
 import { Countdown } from "@/domain/approval/Countdown";
 import { plural } from "@/format/amount";
 import type { ApprovalView } from "@/platform";
@@ -21,7 +22,7 @@ export function ApprovalNotice({ pendingApprovals }: { pendingApprovals: readonl
         </ButtonLink>
       }
     >
-      A run needs your approval for <code>{first.tool}</code>.
+      A run needs your approval for <ApprovalSubject approval={first} />.
       {others.length > 0 && ` ${plural(others.length, "more approval")} pending.`}{" "}
       <Countdown endsAtMs={first.expiresAtMs} />
     </Notice>

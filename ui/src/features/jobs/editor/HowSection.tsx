@@ -14,6 +14,7 @@ import { firstSentence, humanizeSizes, toolsOfServer } from "@/domain/tools";
 import { parseJobServer } from "@/features/jobs/form/jobServers";
 import type { ToolView, WakeMode } from "@/platform";
 
+import { CodingAgentFields } from "./CodingAgentFields";
 import { JobTextArea, JobNumberField, JobSelect, JobTextField, useJobField, useJobForm } from "./jobFields";
 import styles from "./JobEditor.module.css";
 import type { JobForm, ToolChoice } from "@/features/jobs/form/jobForm";
@@ -103,6 +104,37 @@ function WakeModeField() {
 }
 
 function AgentTurnFields({ jobId }: { jobId: string | undefined }) {
+  const isDelegated = useJobField("agent").value !== "";
+  return (
+    <>
+      <CodingAgentFields />
+      {!isDelegated && <ModelFields />}
+      <JobTextArea
+        name="contextPaths"
+        label="Context files"
+        rows={2}
+        mono
+        placeholder="notes/today.md"
+        help={
+          isDelegated
+            ? "Paths in its folder, one per line. The agent is asked to read them first. [default: none]"
+            : "Paths in the workspace, one per line. Each run gets their current content. [default: none]"
+        }
+      />
+      {!isDelegated && (
+        <>
+          <SkillsField />
+          <ServersField />
+          <ToolsField />
+        </>
+      )}
+      <PermissionFields jobId={jobId} isAgent isDelegated={isDelegated} />
+      <BudgetFields />
+    </>
+  );
+}
+
+function ModelFields() {
   const { data: status } = useStatus();
   return (
     <>
@@ -137,19 +169,6 @@ function AgentTurnFields({ jobId }: { jobId: string | undefined }) {
           help="How much the model reasons. [default: provider’s setting]"
         />
       </div>
-      <JobTextArea
-        name="contextPaths"
-        label="Context files"
-        rows={2}
-        mono
-        placeholder="notes/today.md"
-        help="Paths in the workspace, one per line. Each run gets their current content. [default: none]"
-      />
-      <SkillsField />
-      <ServersField />
-      <ToolsField />
-      <PermissionFields jobId={jobId} isAgent />
-      <BudgetFields />
     </>
   );
 }

@@ -27,6 +27,12 @@ const approvalPolicies: readonly { id: Approvals; label: string; about: string }
   },
 ];
 
+/** The permission requests of a coding agent. */
+const approvalPoliciesOfAgent: typeof approvalPolicies = [
+  { id: "ask", label: "Ask me", about: "The task waits for your decision. Other runs continue." },
+  { id: "deny", label: "Deny", about: "The task fails at the first permission request." },
+];
+
 /** Only a hook can require approval of a fixed call. */
 const approvalPoliciesOfCall: typeof approvalPolicies = [
   { id: "ask", label: "Ask me", about: "The run waits for your decision. Other runs continue." },
@@ -36,10 +42,13 @@ const approvalPoliciesOfCall: typeof approvalPolicies = [
 export function PermissionFields({
   jobId,
   isAgent,
+  isDelegated = false,
   isCommand = false,
 }: {
   jobId: string | undefined;
   isAgent: boolean;
+  /** A coding agent works on the task, with the hosts and the sandbox of its own definition. */
+  isDelegated?: boolean;
   isCommand?: boolean;
 }) {
   const { value: approvals, error: approvalsError } = useJobField("approvals");
@@ -47,15 +56,16 @@ export function PermissionFields({
   const { value: folders, error: foldersError } = useJobField("folders");
   const sandbox = useJobField("sandbox");
   const isWrong = approvalsError !== undefined || hostsError !== undefined || foldersError !== undefined;
-  // Hosts do not limit unsandboxed commands, so the field shows only to be emptied.
+  // Hosts do not limit unsandboxed commands and coding agents, so the field shows only to be emptied.
   const [hadHosts] = useState(hosts !== "");
-  const hasHosts = !isCommand || hadHosts || hosts !== "";
+  const hasHosts = (!isCommand && !isDelegated) || hadHosts || hosts !== "";
+  const hasSandbox = isAgent && (!isDelegated || sandbox.value === "open");
   const summary = [
     isCommand && "your full permissions, no sandbox",
     isAgent ? approvalSummary[approvals] : approvals !== "ask" && "denies approvals",
     hasHosts && (hosts.trim() === "" ? "any public host" : "listed hosts only"),
     isAgent && folders.trim() !== "" && "extra folders",
-    isAgent && sandbox.value === "open" && "unsandboxed commands",
+    hasSandbox && sandbox.value === "open" && "unsandboxed commands",
   ];
   return (
     <Collapsible
@@ -70,7 +80,7 @@ export function PermissionFields({
             name="approvals"
             label="Approvals"
             help={isAgent ? undefined : "Applies when a hook requires approval."}
-            choices={isAgent || approvals === "skip" ? approvalPolicies : approvalPoliciesOfCall}
+            choices={approvalChoices({ approvals, isAgent, isDelegated })}
           />
           {approvals === "ask" && (
             <JobDurationField
@@ -85,7 +95,7 @@ export function PermissionFields({
         </div>
         {hasHosts && <HostsField isAgent={isAgent} />}
         {isAgent && <FoldersField />}
-        {isAgent && (
+        {hasSandbox && (
           <Switch
             isSelected={sandbox.value === "open"}
             onChange={(open) => sandbox.onChange(open ? "open" : "required")}
@@ -102,6 +112,18 @@ export function PermissionFields({
       </div>
     </Collapsible>
   );
+}
+
+interface ApprovalContext {
+  approvals: Approvals;
+  isAgent: boolean;
+  isDelegated: boolean;
+}
+
+/** A stored policy stays selectable. */
+function approvalChoices({ approvals, isAgent, isDelegated }: ApprovalContext): typeof approvalPolicies {
+  if (approvals === "skip" || (isAgent && !isDelegated)) return approvalPolicies;
+  return isDelegated ? approvalPoliciesOfAgent : approvalPoliciesOfCall;
 }
 
 /** Grants of the job. Shown here because an edit does not revoke grants. */

@@ -60,6 +60,21 @@ export function PreviewPanel({ values, draft, preview, problem, expiredText, job
       )}
       {preview && <DeliveryPart values={values} preview={preview} />}
       <AccessPart values={values} offers={offers} onAllow={onAllow} />
+      {values.what === "agentTurn" && values.agent !== "" && (
+        <div className={styles.part}>
+          <h3 className={styles.head}>Coding agent</h3>
+          <p>
+            <code>{values.agent}</code>, in{" "}
+            {values.cwd.trim() === "" ? (
+              "the workspace"
+            ) : (
+              <code>
+                <VisibleText text={showUnambiguous(values.cwd.trim())} />
+              </code>
+            )}
+          </p>
+        </div>
+      )}
       <div className={styles.part}>
         <h3 className={styles.head}>Cost</h3>
         <Cost values={values} jobId={job?.id} spent={spent} />
@@ -235,7 +250,9 @@ function Cost({ values, jobId, spent }: { values: JobForm; jobId: string | undef
   const model = values.model.trim() || status?.model;
   return (
     <>
-      {model === null ? (
+      {values.agent !== "" ? (
+        <p>Depends on the coding agent and your plan there.</p>
+      ) : model === null ? (
         <p>
           Depends on the model. Runs fail until you connect one.{" "}
           <Link to="/settings" hash="model" className={styles.link}>
@@ -262,6 +279,12 @@ function Estimate({ values, jobId }: { values: JobForm; jobId: string | undefine
 function PermittedCalls({ values, draft }: Pick<Props, "values" | "draft">) {
   if (values.what === "systemEvent") return <p>Add a message to the main session.</p>;
   if (values.what === "toolCall") return <FixedCall draft={draft} name={values.tool} />;
+  if (values.agent !== "")
+    return (
+      <p>
+        Give the task to {values.agent}. It asks you before some actions. Its permissions in Tools limit the others.
+      </p>
+    );
   return <OfferedTools draft={draft} />;
 }
 

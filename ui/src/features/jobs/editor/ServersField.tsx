@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 
 import { Checkbox } from "@/components/Choice";
 import { GroupFoot, Warning } from "@/components/Field";
-import { useExtensions } from "@/data/extensions";
+import { useServers } from "@/data/extensions";
 import { useTools } from "@/data/queries";
 import { ServerStateGlyph } from "@/domain/serverState";
 import { approvalNeed, toolsOfServer } from "@/domain/tools";
@@ -19,7 +19,7 @@ const label = "MCP servers";
 
 export function ServersField() {
   const { value, error, warning, onChange } = useJobField("servers");
-  const { data: installed } = useExtensions();
+  const { data: installed } = useServers();
   const { data: tools = [] } = useTools();
   const chosen = value.map(parseJobServer);
   const missing = chosen.filter(({ name }) => !installed?.some((server) => server.name === name));

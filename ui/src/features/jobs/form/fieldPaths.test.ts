@@ -55,6 +55,8 @@ test.each([
   ["payload.contextPaths[1]", "contextPaths"],
   ["payload.maxTokens", "maxTokens"],
   ["payload.effort", "effort"],
+  ["payload.agent", "agent"],
+  ["payload.cwd", "cwd"],
   ["runtime.maxAttempts", "attempts"],
   ["name", "name"],
 ])("%s is shown at %s", (path, field) => {

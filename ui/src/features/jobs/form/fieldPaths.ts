@@ -2,7 +2,7 @@
 
 import { toSentence } from "@/format/text";
 
-import { agentFields, jobFields } from "./fieldTable";
+import { agentFields, codingAgentFields, jobFields, modelFields } from "./fieldTable";
 import type { JobForm } from "./jobForm";
 
 export interface FieldProblem {
@@ -44,7 +44,7 @@ const otherFieldByPath = {
   "policies.quietHours": "quietHours",
 } as const satisfies Record<string, keyof JobForm>;
 
-const tables = { ...jobFields, ...agentFields };
+const tables = { ...jobFields, ...agentFields, ...codingAgentFields, ...modelFields };
 
 const fieldByPath = new Map<string, keyof JobForm>([
   ...Object.entries(otherFieldByPath),

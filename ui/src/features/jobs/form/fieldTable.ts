@@ -68,6 +68,18 @@ export const jobFields = {
 
 /** Fields of jobs with an agent. */
 export const agentFields = {
+  agent: field("payload.agent", text),
+  contextPaths: field("payload.contextPaths", lineList),
+  deliver: field("payload.deliver", withDefault<boolean>(true)),
+};
+
+/** Fields of jobs with a coding agent. */
+export const codingAgentFields = {
+  cwd: field("payload.cwd", text),
+};
+
+/** Fields of jobs with a model. The engine refuses them with a coding agent. */
+export const modelFields = {
   model: field("payload.model", text),
   fallbacks: field("payload.fallbacks", wordList(", ")),
   skills: field("payload.skills", names),
@@ -75,11 +87,9 @@ export const agentFields = {
   maxSteps: field("payload.maxSteps", number),
   maxTokens: field("payload.maxTokens", number),
   effort: field("payload.effort", optionalChoice<Effort>()),
-  contextPaths: field("payload.contextPaths", lineList),
-  deliver: field("payload.deliver", withDefault<boolean>(true)),
 };
 
-export type FieldTable = typeof jobFields | typeof agentFields;
+export type FieldTable = typeof jobFields | typeof agentFields | typeof codingAgentFields | typeof modelFields;
 
 /** Form values of a table. */
 export type FieldValues<Table> = {

@@ -83,6 +83,35 @@ test("context files and max tokens convert and reset", () => {
   expect(changed(full, { maxTokens: 2_000 })).toEqual({ payload: { maxTokens: 2_000 } });
 });
 
+test("coding agent replaces the fields of a model", () => {
+  expect(changed(full, { agent: "claude-code", cwd: " ~/site " })).toEqual({
+    payload: {
+      agent: "claude-code",
+      cwd: "~/site",
+      model: null,
+      fallbacks: null,
+      tools: null,
+      maxSteps: null,
+      maxTokens: null,
+      effort: null,
+    },
+  });
+  const without = { ...emptyJobForm(noon), what: "agentTurn", toolChoice: "none" } as const;
+  expect(jobDraftFrom({ ...without, agent: "codex", skills: ["a"], servers: ["b"] }).payload).toEqual({
+    kind: "agentTurn",
+    message: "",
+    agent: "codex",
+  });
+});
+
+test("folder of a coding agent goes with the agent", () => {
+  const payload = { kind: "agentTurn", message: "Look", agent: "claude-code", cwd: "site" } as const;
+  const job = aJob({ payload }).job;
+  expect(jobFormFrom(job, noon)).toMatchObject({ agent: "claude-code", cwd: "site" });
+  expect(changed(job, {})).toBeUndefined();
+  expect(changed(job, { agent: "", model: "m" })).toEqual({ payload: { agent: null, cwd: null, model: "m" } });
+});
+
 test("folders_with_spaces_and_commas_stay_whole", () => {
   expect(changed(full, { folders: " ~/a b, c:write \n\n/srv/d" })).toEqual({
     policies: { folders: ["~/a b, c:write", "/srv/d"] },

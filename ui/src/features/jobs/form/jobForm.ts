@@ -19,7 +19,16 @@ import type {
 import { type DaysAndTimes, parseDaysAndTimes } from "./daysAndTimes";
 import { emptyEventForm, type EventForm, eventFormFrom, eventScheduleFrom } from "./eventForm";
 import { durationInput, type DurationUnit, scaleNumber, unitMs } from "./fieldCodecs";
-import { agentFields, type FieldValues, jobFields, readFields, writeFields } from "./fieldTable";
+import {
+  agentFields,
+  codingAgentFields,
+  type FieldTable,
+  type FieldValues,
+  jobFields,
+  modelFields,
+  readFields,
+  writeFields,
+} from "./fieldTable";
 
 export type TriggerKind = "at" | "every" | "days" | "cron" | "event" | "webhook" | "manual";
 export type PayloadKind = Payload["kind"];
@@ -29,7 +38,13 @@ export type NotifyWhenChoice = NotifyWord | "condition";
 export type QuietHoursChoice = QuietWord | "custom";
 export type ToolChoice = "all" | "some" | "none";
 
-export interface JobForm extends FieldValues<typeof jobFields>, FieldValues<typeof agentFields>, EventForm {
+export interface JobForm
+  extends
+    FieldValues<typeof jobFields>,
+    FieldValues<typeof agentFields>,
+    FieldValues<typeof codingAgentFields>,
+    FieldValues<typeof modelFields>,
+    EventForm {
   name: string;
 
   what: PayloadKind;
@@ -69,6 +84,8 @@ export function emptyJobForm(now: number): JobForm {
   return {
     ...readFields(jobFields, {}),
     ...readFields(agentFields, {}),
+    ...readFields(codingAgentFields, {}),
+    ...readFields(modelFields, {}),
     ...emptyEventForm,
     name: "",
     what: "systemEvent",
@@ -144,6 +161,8 @@ function payloadFields(job: Pick<Job, "payload">): Partial<JobForm> {
     case "agentTurn":
       return {
         ...readFields(agentFields, job),
+        ...readFields(codingAgentFields, job),
+        ...readFields(modelFields, job),
         what: "agentTurn",
         message: payload.message,
         toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all",
@@ -215,9 +234,8 @@ function payloadFrom(form: JobForm): Payload {
       return {
         kind: "agentTurn",
         message: form.message,
-        ...(form.toolChoice === "none" && { useTools: false }),
-        ...(form.toolChoice === "some" && { tools: form.tools }),
-        ...(writeFields(agentFields, form).payload as Partial<AgentTurn>),
+        ...(form.agent === "" ? modelPart(form) : payloadPart(codingAgentFields, form)),
+        ...payloadPart(agentFields, form),
       };
     case "toolCall":
       return {
@@ -227,6 +245,19 @@ function payloadFrom(form: JobForm): Payload {
         ...notifyWhenFrom(form),
       };
   }
+}
+
+/** The parts of an agent turn that a model needs. */
+function modelPart(form: JobForm): Partial<AgentTurn> {
+  return {
+    ...(form.toolChoice === "none" && { useTools: false }),
+    ...(form.toolChoice === "some" && { tools: form.tools }),
+    ...payloadPart(modelFields, form),
+  };
+}
+
+function payloadPart<Table extends FieldTable>(table: Table, form: FieldValues<Table>): Partial<AgentTurn> {
+  return writeFields(table, form).payload as Partial<AgentTurn>;
 }
 
 function notifyWhenFrom({ notifyWhen, condition }: JobForm): { notifyWhen?: NotifyWhen } {

@@ -97,6 +97,20 @@ test("server is installed after consent and its tools accepted", async () => {
   ]);
 });
 
+test("notes of the page are shown before the permissions", async () => {
+  const host = hostWith();
+  const notes = ["It reads `~/Mail`.\u202e", "It sends mail."];
+  host.answers["extensions.preview"] = ({ name, server }) => ({ extension: name, server, notes, tools: [], hash });
+  const { user } = renderApp("/tools", host);
+  await open(user);
+  await write(user, "Server source", "cal");
+  const consent = await proceed(user);
+  const before = consent.getByRole("group", { name: "Before you accept" });
+  expect(before).toHaveTextContent("It reads ~/Mail.⟨U+202E⟩It sends mail.");
+  const rights = consent.getByText("Rights");
+  expect(before.compareDocumentPosition(rights) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+});
+
 test("own rights are off by default and shown as a warning", async () => {
   const { user } = renderApp("/tools", hostWith());
   await open(user);

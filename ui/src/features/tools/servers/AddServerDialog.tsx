@@ -1,4 +1,4 @@
-/* Installs or changes an MCP server: definition and package, then the steps of the installation. A link fills in the
+/* Installs or changes an MCP server, or changes a coding agent: definition and package, then the steps of the installation. A link fills in the
    form and starts nothing. */
 
 import { useId, useState } from "react";
@@ -9,18 +9,17 @@ import { Modal } from "@/components/Modal";
 import { Notice } from "@/components/Notice";
 import { useCall } from "@/data/actions";
 import { useStatus } from "@/data/queries";
-import { toSentence } from "@/format/text";
-import { type ConsentPage, type ExtensionDraft, fieldErrors } from "@/platform";
+import type { ConsentPage, ExtensionDraft } from "@/platform";
 
 import { ActionError } from "./DialogParts";
-import { withoutFlags } from "./engineMessage";
 import type { InstallLink } from "./installLink";
+import { placedProblems } from "./placedProblems";
 import { RegistrySearch, useServerSearch } from "./RegistrySearch";
 import { ServerFields } from "./ServerFields";
 import { definitionFrom, emptyServerForm, type FormProblems, kindOf, type ServerForm } from "./serverForm";
 import styles from "./Servers.module.css";
 import type { SourceKind } from "./serverSource";
-import { documentProblem, type FilledIn, sourceKinds } from "./SourceFields";
+import { documentProblem, type FilledIn, sourceKinds, sourceKindsOf } from "./SourceFields";
 import { type StepView, useInstallSteps } from "./useInstallSteps";
 
 interface Props {
@@ -119,7 +118,7 @@ function useFormStep({ isInstalled, onClose, ...options }: FormStepOptions): Ste
         {link && !isInstalled && <Notice tone="accent">A link opened this form. Nothing is installed yet.</Notice>}
         <Segmented
           label="Kind of source"
-          options={isUpdate ? sourceKinds : allSources}
+          options={isUpdate ? sourceKindsOf(form.isAgent) : allSources}
           value={isSearching ? "registry" : kindOf(form)}
           onChange={(next) => {
             setSearching(next === "registry");
@@ -132,7 +131,7 @@ function useFormStep({ isInstalled, onClose, ...options }: FormStepOptions): Ste
         ) : (
           <form
             id={formId}
-            aria-label="MCP server"
+            aria-label={form.isAgent ? "Coding agent" : "MCP server"}
             onSubmit={(event) => {
               event.preventDefault();
               submit();
@@ -162,36 +161,4 @@ function useFormStep({ isInstalled, onClose, ...options }: FormStepOptions): Ste
       </>
     ),
   };
-}
-
-/** Fields of the form by error path, first match wins. */
-const fieldPaths: readonly { path: string; field: keyof FormProblems; kinds?: readonly SourceKind[] }[] = [
-  { path: "name", field: "name" },
-  { path: "server.startTimeoutSeconds", field: "startSeconds" },
-  { path: "server.callTimeoutSeconds", field: "callSeconds" },
-  { path: "server.transport.environment", field: "pairs" },
-  { path: "server.transport.headers", field: "pairs" },
-  { path: "server.transport.folders", field: "folders" },
-  { path: "server.transport.folder", field: "folder" },
-  { path: "server.transport.hosts", field: "hosts" },
-  { path: "server.transport.arguments", field: "words", kinds: ["npm", "pypi", "mcpb", "folder"] },
-  { path: "server.transport.command", field: "words", kinds: ["folder"] },
-  { path: "server.transport.command", field: "runtime", kinds: ["npm", "pypi"] },
-  { path: "source.config", field: "config" },
-  { path: "source.program", field: "program" },
-  { path: "source", field: "source" },
-  { path: "server", field: "source" },
-];
-
-function placedProblems(error: Error, kind: SourceKind): FormProblems {
-  const problems: FormProblems = {};
-  for (const { path, message } of fieldErrors(error)) {
-    // The switch shows no error.
-    if (path.startsWith("server.transport.isUnconfined")) continue;
-    const found = fieldPaths.find((one) => path.startsWith(one.path) && (one.kinds?.includes(kind) ?? true));
-    // The engine judges the settings of a bundle with its source.
-    const field = kind === "mcpb" && message.includes("--config ") ? "config" : found?.field;
-    if (field !== undefined) problems[field] ??= toSentence(withoutFlags(message));
-  }
-  return problems;
 }

@@ -1,23 +1,42 @@
 /* Page of a definition and its package, read before the installation. */
 
+import { TriangleAlert } from "lucide-react";
+
+import { InlineCode } from "@/components/InlineCode";
+import { Notice } from "@/components/Notice";
 import { VisibleText } from "@/components/VisibleText";
+import { showInvisible } from "@/format/visible";
 import type { ConsentPage } from "@/platform";
 
-import { DefinitionFacts, isSameDefinition, wantedSecrets } from "./DefinitionFacts";
+import { DefinitionFacts, isCodingAgent, isSameDefinition, wantedSecrets } from "./DefinitionFacts";
 import { StepStart } from "./DialogParts";
 import { PlanFacts, programWord, withProgramWord } from "./PackageFacts";
 import { SecretValues } from "./SecretValues";
 import styles from "./Servers.module.css";
 
-export function Consent({ page: { extension, server, replaces, package: plan, hash } }: { page: ConsentPage }) {
+export function Consent({
+  page: { extension, server, replaces, package: plan, notes = [], hash },
+}: {
+  page: ConsentPage;
+}) {
+  const next = isCodingAgent(server) ? "It gets no task then." : "Then Rouse asks you about the tools.";
   const shown = plan ? withProgramWord(server) : server;
   return (
     <StepStart label={`Definition of ${extension}`}>
       <p className={styles.note}>
         {plan
-          ? "Nothing is downloaded or started yet. Rouse installs and starts exactly this, then asks you about the tools."
-          : "Nothing has started yet. Rouse starts exactly this, then asks you about the tools."}
+          ? `Nothing is downloaded or started yet. Rouse installs and starts exactly this. ${next}`
+          : `Nothing has started yet. Rouse starts exactly this. ${next}`}
       </p>
+      {notes.length > 0 && (
+        <div className={styles.notes} role="group" aria-label="Before you accept">
+          {notes.map((note) => (
+            <Notice key={note} tone="accent" icon={TriangleAlert}>
+              <InlineCode text={showInvisible(note)} />
+            </Notice>
+          ))}
+        </div>
+      )}
       <DefinitionFacts server={shown} part="permissions" />
       {plan && (
         <>
@@ -43,8 +62,8 @@ export function Consent({ page: { extension, server, replaces, package: plan, ha
             <DefinitionFacts server={replaces} isPackage={plan?.replaces !== undefined} than={server} />
           )}
           <p className={styles.note}>
-            {plan && "The installed files stay in use until the new files are complete. "}Accepted tools stay accepted
-            while their definitions are the same.
+            {plan && "The installed files stay in use until the new files are complete. "}
+            {!isCodingAgent(server) && "Accepted tools stay accepted while their definitions are the same."}
           </p>
         </div>
       )}

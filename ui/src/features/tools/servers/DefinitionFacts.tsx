@@ -90,11 +90,28 @@ function verbatimLine(text: string): string {
   return showUnambiguous(text).replaceAll("\n", "⟨U+000A⟩").replaceAll("\t", "⟨U+0009⟩");
 }
 
-function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }: ServerDefinition): DefinitionFact[] {
-  const limits = [
-    { name: "Start limit", text: `${startTimeoutSeconds ?? 30} s` },
-    { name: "Call limit", text: `${callTimeoutSeconds ?? 60} s without progress` },
+/** True for a coding agent, which has no tools. */
+export function isCodingAgent({ protocol }: ServerDefinition): boolean {
+  return protocol === "acp";
+}
+
+/** Facts of the start that only a coding agent has, and its limits. */
+function limitFacts(server: ServerDefinition): DefinitionFact[] {
+  const { mode, startTimeoutSeconds, callTimeoutSeconds } = server;
+  const start = { name: "Start limit", text: `${startTimeoutSeconds ?? 30} s` };
+  if (!isCodingAgent(server))
+    return [start, { name: "Call limit", text: `${callTimeoutSeconds ?? 60} s without progress` }];
+  return [
+    { name: "Kind", text: "A coding agent, which works on tasks (Agent Client Protocol)." },
+    { name: "Session mode", code: mode === undefined ? [] : [mode], text: "As in the settings of the agent" },
+    start,
+    { name: "Silence limit", text: `${callTimeoutSeconds ?? 600} s without a report` },
   ];
+}
+
+function definitionFacts(server: ServerDefinition): DefinitionFact[] {
+  const { transport } = server;
+  const limits = limitFacts(server);
   if (transport.kind === "http") {
     const { url, headers } = transport;
     return [
@@ -107,6 +124,8 @@ function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }:
     ];
   }
   const { command, environment, folder, folders, hosts, isUnconfined } = transport;
+  const isAgent = isCodingAgent(server);
+  const own = isAgent ? "Its private folder, and the folder of its task" : "Its private folder only";
   const note = isUnconfined ? "No limit, because of the rights." : undefined;
   return [
     isUnconfined
@@ -117,14 +136,18 @@ function definitionFacts({ transport, startTimeoutSeconds, callTimeoutSeconds }:
         }
       : {
           name: "Rights",
-          text: "Confined: it reaches its private folder, and the folders and hosts of this page.",
+          text: `Confined: it reaches its private folder, ${isAgent ? "the folder of its task, " : ""}and the folders and hosts of this page.`,
         },
-    { name: "Folders", code: folders.map(folderLine), text: isUnconfined ? "Any" : "Its private folder only", note },
+    { name: "Folders", code: folders.map(folderLine), text: isUnconfined ? "Any" : own, note },
     { name: "Hosts", code: hosts, text: isUnconfined ? "Any" : "None: no network", note },
     { name: "Secrets", code: secretLines(environment), text: "None" },
     { name: "From", text: originText(command, transport.arguments) },
     { name: "Command", code: [commandLine([command, ...transport.arguments])] },
-    { name: "Starts in", code: folder === undefined ? [] : [folder], text: "Its private folder" },
+    {
+      name: "Starts in",
+      code: folder === undefined ? [] : [folder],
+      text: isAgent ? "The folder of its task" : "Its private folder",
+    },
     { name: "Variables", code: pairLines(environment, "="), text: "None" },
     ...limits,
   ];

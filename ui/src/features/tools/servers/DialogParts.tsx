@@ -30,10 +30,13 @@ export function ActionError({ error }: { error: Error }) {
   );
 }
 
-/** Takes the focus, because the button that led here is gone. */
+/** Takes the focus, because the button that led here is gone, and shows its start. */
 export function StepStart({ label, children }: { label?: string; children: ReactNode }) {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    place.current?.focus({ preventScroll: true });
+    place.current?.scrollIntoView({ block: "start" });
+  }, []);
   return (
     <div
       ref={place}

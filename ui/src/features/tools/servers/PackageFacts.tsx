@@ -151,7 +151,7 @@ function requirementLines(sha256: string | undefined): string[] {
   return sha256 === undefined ? [] : [`SHA-256 ${sha256}`];
 }
 
-const sourceLabels: Record<ExtensionSource["kind"], string> = {
+export const sourceLabels: Record<ExtensionSource["kind"], string> = {
   npm: "npm package",
   pypi: "PyPI package",
   mcpb: "Bundle",

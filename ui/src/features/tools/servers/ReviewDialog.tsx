@@ -1,4 +1,5 @@
-/* Review of the new and changed tools of an installed server. Starts the server to read its present tools. */
+/* Review of the new and changed tools of an installed server, or the test start of a coding agent. Starts the server to
+   read its present tools. */
 
 import { useEffect, useEffectEvent } from "react";
 
@@ -6,8 +7,15 @@ import { Modal } from "@/components/Modal";
 
 import { useToolsStep } from "./useToolsStep";
 
-export function ReviewDialog({ name, onClose }: { name: string; onClose: () => void }) {
-  const { title, body, footer, start } = useToolsStep({ name, found: undefined, onClose });
+interface Props {
+  name: string;
+  /** A coding agent, which only starts. */
+  isAgent: boolean;
+  onClose: () => void;
+}
+
+export function ReviewDialog({ name, isAgent, onClose }: Props) {
+  const { title, body, footer, start } = useToolsStep({ name, isAgent, found: undefined, onClose });
   const begin = useEffectEvent(start);
   useEffect(() => begin(), []);
   return (

@@ -1,4 +1,4 @@
-/* Fields of a server definition and its package. */
+/* Fields of a definition and its package, of an MCP server or a coding agent. */
 
 import { useState } from "react";
 
@@ -50,22 +50,15 @@ export function ServerFields({ form, onChange, problems, isUpdate, filledIn, onF
         }}
         isDisabled={isUpdate}
         error={problems.name}
-        help={`Its tools are called ${form.name === "" ? "name" : form.name}_… in jobs and grants.`}
-        placeholder="calendar"
+        help={
+          form.isAgent
+            ? "The name in jobs and approvals."
+            : `Its tools are called ${form.name === "" ? "name" : form.name}_… in jobs and grants.`
+        }
+        placeholder={form.isAgent ? "claude-code" : "calendar"}
         autoComplete="off"
       />
-      <TextArea
-        mono
-        rows={2}
-        label={isRemote ? "Headers" : "Variables"}
-        value={form.pairs}
-        onChange={(pairs) => set({ pairs })}
-        error={problems.pairs}
-        warning={pairsWarning(form.pairs)}
-        help={`One per line. A value may hold {{secret:NAME}}. [default: ${isRemote ? "none" : "basic variables only"}]`}
-        placeholder={isRemote ? "Authorization: Bearer {{secret:docs}}" : "TOKEN={{secret:github}}"}
-        spellCheck="false"
-      />
+      <PairsField kind={kind} form={form} set={set} problems={problems} />
       {!isRemote && <PermissionFields form={form} set={set} problems={problems} />}
       <Advanced kind={kind} form={form} set={set} problems={problems} />
     </div>
@@ -116,7 +109,26 @@ function PackageFields({ kind, form, set, problems }: KindProps) {
   );
 }
 
-function PermissionFields({ form, set, problems }: PartProps) {
+/** Variables of a program, or headers of an address. */
+export function PairsField({ kind, form, set, problems }: KindProps) {
+  const isRemote = kind === "url";
+  return (
+    <TextArea
+      mono
+      rows={2}
+      label={isRemote ? "Headers" : "Variables"}
+      value={form.pairs}
+      onChange={(pairs) => set({ pairs })}
+      error={problems.pairs}
+      warning={pairsWarning(form.pairs)}
+      help={`One per line. A value may hold {{secret:NAME}}. [default: ${isRemote ? "none" : "basic variables only"}]`}
+      placeholder={isRemote ? "Authorization: Bearer {{secret:docs}}" : "TOKEN={{secret:github}}"}
+      spellCheck="false"
+    />
+  );
+}
+
+export function PermissionFields({ form, set, problems }: PartProps) {
   return (
     <>
       <div className={styles.pair}>
@@ -127,7 +139,7 @@ function PermissionFields({ form, set, problems }: PartProps) {
           value={form.folders}
           onChange={(folders) => set({ folders })}
           error={problems.folders}
-          help="One per line. Add :write to allow changes. [default: a private folder]"
+          help={`One per line. Add :write to allow changes. [default: ${form.isAgent ? "private, and that of the task" : "a private folder"}]`}
           placeholder="~/Notes"
           spellCheck="false"
         />
@@ -148,7 +160,8 @@ function PermissionFields({ form, set, problems }: PartProps) {
         onChange={(isUnconfined) => set({ isUnconfined })}
         help={
           <span className={styles.red}>
-            Outside the sandbox: the server can read, change and send everything that you can. [default: off]
+            Outside the sandbox: {form.isAgent ? "the agent" : "the server"} can read, change and send everything that
+            you can. [default: off]
           </span>
         }
       >
@@ -158,17 +171,32 @@ function PermissionFields({ form, set, problems }: PartProps) {
   );
 }
 
-function Advanced({ kind, form, set, problems }: KindProps) {
+export function Advanced({ kind, form, set, problems }: KindProps) {
   const hasProgram = kind === "npm" || kind === "pypi";
-  const hasFolder = kind !== "url" && kind !== "folder";
+  // A coding agent works in the folder of its task.
+  const hasFolder = kind !== "url" && kind !== "folder" && !form.isAgent;
   const runtime = kind === "npm" ? "Node.js" : "Python";
-  const shown = [problems.program, problems.runtime, problems.folder, problems.startSeconds, problems.callSeconds];
+  const shown = [
+    problems.program,
+    problems.runtime,
+    problems.folder,
+    problems.mode,
+    problems.startSeconds,
+    problems.callSeconds,
+  ];
   const isSet = [form.program, form.runtime, form.folder].some((text) => text !== "");
   return (
     <Collapsible
       key={shown.join()}
       title="Advanced"
-      summary={[hasProgram && "program", hasFolder && "working directory", "time limits"].filter(Boolean).join(", ")}
+      summary={[
+        hasProgram && "program",
+        hasFolder && "working directory",
+        form.isAgent && "session mode",
+        "time limits",
+      ]
+        .filter(Boolean)
+        .join(", ")}
       defaultExpanded={
         isSet || form.startSeconds !== null || form.callSeconds !== null || shown.some((one) => one !== undefined)
       }
@@ -209,9 +237,26 @@ function Advanced({ kind, form, set, problems }: KindProps) {
             spellCheck="false"
           />
         )}
+        {form.isAgent && <ModeField form={form} set={set} problems={problems} />}
         <TimeLimits form={form} set={set} problems={problems} />
       </div>
     </Collapsible>
+  );
+}
+
+function ModeField({ form, set, problems }: PartProps) {
+  return (
+    <TextField
+      mono
+      label="Session mode"
+      value={form.mode}
+      onChange={(mode) => set({ mode })}
+      error={problems.mode}
+      help="Decides what the agent does without asking. [default: the agent’s own setting]"
+      placeholder="default"
+      spellCheck="false"
+      autoComplete="off"
+    />
   );
 }
 
@@ -230,15 +275,15 @@ function TimeLimits({ form, set, problems }: PartProps) {
         help="[default: 30]"
       />
       <NumberField
-        label="Call limit"
+        label={form.isAgent ? "Silence limit" : "Call limit"}
         unit="seconds"
         value={form.callSeconds ?? NaN}
         onChange={(seconds) => set({ callSeconds: Number.isNaN(seconds) ? null : seconds })}
         minValue={1}
         maxValue={3_600}
         error={problems.callSeconds}
-        placeholder="60"
-        help="Without progress. [default: 60]"
+        placeholder={form.isAgent ? "600" : "60"}
+        help={form.isAgent ? "Without a report. [default: 600]" : "Without progress. [default: 60]"}
       />
     </div>
   );

@@ -1,4 +1,4 @@
-/* An installed MCP server: state, actions, details and tools. */
+/* An installed MCP server or coding agent: state, actions, details, and the tools of a server. */
 
 import { Ellipsis, Pencil, Plug, RotateCw, ShieldAlert, Trash2 } from "lucide-react";
 
@@ -40,7 +40,7 @@ interface Props {
 }
 
 export function ServerGroup({ server, tools, refused, isShown, onReview, onChange, onRemove }: Props) {
-  const { name, transport, reason, reportedVersion } = server;
+  const { name, transport, reason, reportedVersion, isCodingAgent } = server;
   const { data: detail, error, refetch } = useExtension(name);
   const isUnconfined =
     detail?.extension.server.transport.kind === "stdio" && detail.extension.server.transport.isUnconfined;
@@ -52,9 +52,9 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
     <section className={styles.server} aria-label={name}>
       <div className={styles.head}>
         <h3>{name}</h3>
-        <ServerStateGlyph server={server} word />
+        <ServerStateGlyph server={isCodingAgent ? withAgentLabel(server) : server} word />
         {isUnconfined && (
-          <span className={styles.rights} title="Outside the sandbox: the server can do everything that you can.">
+          <span className={styles.rights} title={`Outside the sandbox: ${name} can do everything that you can.`}>
             <ShieldAlert size={13} aria-hidden /> Your own rights
           </span>
         )}
@@ -75,20 +75,32 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
           <MenuButton
             label={`Actions of ${name}`}
             entries={[
-              {
-                id: "review",
-                label: "Check tools",
-                about: "Starts the server and lists new and changed tools.",
-                icon: Plug,
-                onAction: onReview,
-              },
-              {
-                id: "restart",
-                label: "Restart",
-                about: "Stops the server. The next use is a new start.",
-                icon: RotateCw,
-                onAction: () => actions.restart.mutate({ name }),
-              },
+              ...(isCodingAgent
+                ? [
+                    {
+                      id: "review",
+                      label: "Test start",
+                      about: "Starts the agent once, without a task.",
+                      icon: Plug,
+                      onAction: onReview,
+                    },
+                  ]
+                : [
+                    {
+                      id: "review",
+                      label: "Check tools",
+                      about: "Starts the server and lists new and changed tools.",
+                      icon: Plug,
+                      onAction: onReview,
+                    },
+                    {
+                      id: "restart",
+                      label: "Restart",
+                      about: "Stops the server. The next use is a new start.",
+                      icon: RotateCw,
+                      onAction: () => actions.restart.mutate({ name }),
+                    },
+                  ]),
               {
                 id: "change",
                 label: "Change",
@@ -115,13 +127,18 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
       {installed.panel}
       {actions.error && <ActionError error={actions.error} />}
       {error && !detail && <Failure title={`Could not load ${name}.`} error={error} onRetry={() => void refetch()} />}
-      {detail && <ServerTools detail={detail} tools={tools} isShown={isShown} />}
+      {detail && !isCodingAgent && <ServerTools detail={detail} tools={tools} isShown={isShown} />}
       <RefusedTools refused={refused} />
       <Collapsible title="Details" summary={<VisibleText text={showInvisible(transport)} />}>
         {detail && <ServerDetails detail={detail} />}
       </Collapsible>
     </section>
   );
+}
+
+/** A coding agent starts with its task, so between tasks it is not off. */
+function withAgentLabel(agent: ExtensionView): ExtensionView {
+  return agent.state === "off" ? { ...agent, label: "idle" } : agent;
 }
 
 function useServerActions({ name, isEnabled }: ExtensionView) {

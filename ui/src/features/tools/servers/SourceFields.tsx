@@ -42,6 +42,13 @@ export const sourceKinds: readonly { id: SourceKind; label: string; help: string
   { id: "folder", label: "Folder", help: "The absolute path of a folder, used in place and read-only." },
 ];
 
+/** A coding agent is a program on this computer. */
+const agentKinds: readonly SourceKind[] = ["npm", "pypi", "command", "folder"];
+
+export function sourceKindsOf(isAgent: boolean) {
+  return isAgent ? sourceKinds.filter(({ id }) => agentKinds.includes(id)) : sourceKinds;
+}
+
 export function SourceFields({ form, problems, isNamed, onChange, filledIn, onFill }: Props) {
   const { data: status } = useStatus();
   const kind = kindOf(form);
@@ -67,7 +74,7 @@ export function SourceFields({ form, problems, isNamed, onChange, filledIn, onFi
       <TextArea
         mono
         rows={2}
-        label="Server source"
+        label={form.isAgent ? "Agent source" : "Server source"}
         value={form.source}
         onChange={change}
         error={problems.source ?? documentProblem(form.source)}

@@ -61,7 +61,8 @@ test("definition survives the form", () => {
     callTimeoutSeconds: 5,
   };
   const remote = { transport: { kind: "http" as const, url: "https://a.example/mcp", headers: { "X-A": "b: c" } } };
-  for (const definition of [stdio, remote])
+  const agent = { ...aDefinition(), protocol: "acp" as const, mode: "default" };
+  for (const definition of [stdio, remote, agent])
     expect(definitionFrom(serverFormFrom("cal", definition), undefined)).toEqual({ definition });
 });
 

@@ -1,4 +1,4 @@
-/* Form of a server definition with its package, and the conversion from and to both. The engine checks the values. */
+/* Form of a definition with its package, of an MCP server or a coding agent, and the conversion from and to both. The engine checks the values. */
 
 import type { ExtensionSource, InstalledPackage, ServerDefinition } from "@/platform";
 
@@ -30,6 +30,10 @@ export interface ServerForm {
   isUnconfined: boolean;
   startSeconds: number | null;
   callSeconds: number | null;
+  /** The definition is of a coding agent. */
+  isAgent: boolean;
+  /** Session mode of a coding agent. */
+  mode: string;
   /** Client of a sign-in, which the form does not show. */
   oauth?: HttpTransport["oauth"];
 }
@@ -57,6 +61,8 @@ export const emptyServerForm: ServerForm = {
   isUnconfined: false,
   startSeconds: null,
   callSeconds: null,
+  isAgent: false,
+  mode: "",
 };
 
 export const namePattern = /^[a-z][a-z0-9-]{0,19}$/;
@@ -83,6 +89,8 @@ export function definitionFrom(
   else transport.environment = { ...transport.environment, ...pairs };
   const definition: ServerDefinition = {
     transport,
+    ...(form.isAgent && { protocol: "acp" as const }),
+    ...(form.isAgent && form.mode.trim() !== "" && { mode: form.mode.trim() }),
     ...(form.startSeconds !== null && { startTimeoutSeconds: form.startSeconds }),
     ...(form.callSeconds !== null && { callTimeoutSeconds: form.callSeconds }),
   };
@@ -108,9 +116,11 @@ function stdioTransport(
   const { variables, words } = isCommand ? withoutVariables(split ?? []) : { variables: {}, words: split ?? [] };
   if (isCommand && split !== undefined && words.length === 0)
     problems[line] =
-      kind === "command"
-        ? "Add a package with a version, a command or a URL."
-        : "Add the program with arguments, such as node dist/index.js.";
+      form.isAgent && kind === "command"
+        ? "Add the command of the agent, such as my-agent --acp."
+        : kind === "command"
+          ? "Add a package with a version, a command or a URL."
+          : "Add the program with arguments, such as node dist/index.js.";
   const [command = "", ...rest] = isCommand ? words : [kind === "mcpb" ? "" : form.runtime.trim(), ...words];
   return {
     kind: "stdio",
@@ -187,9 +197,9 @@ function linesOf(text: string): string[] {
 
 /** Form of an installed server. A package gives what the person wrote. */
 export function serverFormFrom(name: string, server: ServerDefinition, installed?: InstalledPackage): ServerForm {
-  const { transport, startTimeoutSeconds, callTimeoutSeconds } = installed?.draft ?? server;
+  const { transport, protocol, mode = "", startTimeoutSeconds, callTimeoutSeconds } = installed?.draft ?? server;
   const limits = { startSeconds: startTimeoutSeconds ?? null, callSeconds: callTimeoutSeconds ?? null };
-  const form = { ...emptyServerForm, ...limits, name };
+  const form = { ...emptyServerForm, ...limits, isAgent: protocol === "acp", mode, name };
   if (transport.kind === "http") {
     const { url, headers, oauth } = transport;
     return { ...form, source: url, pairs: pairLines(headers, ": "), ...(oauth && { oauth }) };

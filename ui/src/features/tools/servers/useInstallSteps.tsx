@@ -9,6 +9,7 @@ import { useExtensionCall } from "@/data/extensions";
 import type { ConsentPage, ExtensionDraft, ServerToolsPage } from "@/platform";
 
 import { Consent } from "./Consent";
+import { isCodingAgent } from "./DefinitionFacts";
 import { ActionError, Starting } from "./DialogParts";
 import { CancelInstall, InstallProgress, RunningInstall } from "./InstallProgress";
 import { useToolsStep } from "./useToolsStep";
@@ -38,7 +39,8 @@ interface Steps {
   propose: (proposal: Proposal) => void;
 }
 
-export function useInstallSteps(name: string, onClose: () => void): Steps {
+/** `signIn` tells how a person signs in at the coding agent. */
+export function useInstallSteps(name: string, onClose: () => void, signIn?: string): Steps {
   const [step, setStep] = useState<Step>({ kind: "draft" });
   const back = () => setStep({ kind: "draft" });
   const isPackage = step.kind === "installing" && step.isPackage;
@@ -61,6 +63,8 @@ export function useInstallSteps(name: string, onClose: () => void): Steps {
     },
     tools: useToolsStep({
       name,
+      signIn,
+      isAgent: step.kind === "tools" && isCodingAgent(step.found.page.server),
       found: step.kind === "tools" ? step.found : undefined,
       onClose,
       onChange: back,
