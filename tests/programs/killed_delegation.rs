@@ -3,7 +3,9 @@
 
 #![cfg(target_os = "linux")]
 
+use std::fs::File;
 use std::path::Path;
+use std::process::Command;
 
 use rouse_tests::{built_program, mcp};
 use serde_json::{Value, json};
@@ -29,8 +31,19 @@ fn written(home: &TestHome) -> String {
     std::fs::read_to_string(home.data().join("workspace/a.txt")).unwrap_or_default()
 }
 
-async fn await_text(engine: &EngineProcess<'_>, home: &TestHome, text: &str) {
-    engine.wait_until(async |_| (written(home) == text).then_some(())).await;
+/// Makes the named pipe on which the agent waits.
+fn make_gate(home: &TestHome) {
+    let workspace = home.data().join("workspace");
+    std::fs::create_dir_all(&workspace).expect("a folder");
+    let made = Command::new("mkfifo").arg(workspace.join("gate")).status();
+    assert!(made.expect("mkfifo").success());
+}
+
+/// Waits until the agent reads the pipe, and keeps the pipe open.
+async fn hold_gate(home: &TestHome) -> File {
+    let gate = home.data().join("workspace/gate");
+    let opened = tokio::task::spawn_blocking(move || File::options().write(true).open(gate)).await;
+    opened.expect("a thread").expect("a pipe")
 }
 
 async fn decide(engine: &EngineProcess<'_>, approval: &Value) {
@@ -56,10 +69,12 @@ fn has_agent_process(home: &Path) -> bool {
 #[tokio::test]
 async fn task_killed_at_work_has_an_unknown_outcome() {
     let home = TestHome::new();
+    make_gate(&home);
     let engine = home.serve().await;
-    let id = start(&engine, &home, "append a.txt one\nhang").await;
-    await_text(&engine, &home, "one\n").await;
+    let id = start(&engine, &home, "append a.txt one\ngate gate").await;
+    let held = hold_gate(&home).await;
     engine.kill();
+    drop(held);
     let engine = home.serve_plain();
     let runs = engine.finished_runs(&id, 1).await;
     assert_eq!((runs.len(), &runs[0]["state"]), (1, &json!("interrupted")), "{runs:#?}");
@@ -98,11 +113,13 @@ async fn killed_wait_continues_with_the_answer() {
 #[tokio::test]
 async fn task_killed_after_the_answer_is_not_asked_again() {
     let home = TestHome::new();
+    make_gate(&home);
     let engine = home.serve().await;
-    let id = start(&engine, &home, "ask a.txt one\nhang").await;
+    let id = start(&engine, &home, "ask a.txt one\ngate gate").await;
     decide(&engine, &engine.pending_approval().await).await;
-    await_text(&engine, &home, "one\n").await;
+    let held = hold_gate(&home).await;
     engine.kill();
+    drop(held);
     let engine = home.serve_plain();
     let runs = engine.finished_runs(&id, 1).await;
     assert_eq!(runs[0]["state"], "interrupted", "{runs:#?}");

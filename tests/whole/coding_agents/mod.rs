@@ -121,13 +121,8 @@ async fn agent_that_is_missing_or_signed_out_says_what_to_do() {
 async fn cancelled_run_ends_a_working_agent() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = engine(folder.path(), &[]).await;
-    let id = start(&engine, "append a.txt one\nhang").await;
-    let run = engine
-        .wait_until(async |engine| {
-            let runs = engine.runs(&id).await;
-            (text_of(folder.path(), "a.txt") == "one\n").then(|| runs[0].clone())
-        })
-        .await;
+    let id = start(&engine, "hang").await;
+    let run = engine.wait_for_run(&id, "running").await;
     engine.call("runs.cancel", json!({ "id": run["id"] })).await;
     engine.wait_for_run(&id, "cancelled").await;
     engine.host.stop().await;

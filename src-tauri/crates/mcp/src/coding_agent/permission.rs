@@ -11,7 +11,7 @@ use agent_client_protocol::v1::schema::{
     ToolCallContent,
 };
 use rouse_core::approval::canonical;
-use rouse_core::text::{escape_invisible, hex_digits};
+use rouse_core::text::{escape_invisible, escape_line, hex_digits};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use similar::TextDiff;
@@ -55,26 +55,26 @@ pub(super) fn details_of(
     if option_of(options, PermissionOptionKind::AllowOnce).is_none() {
         return Err("offers no way to allow this action once");
     }
-    let mut lines = vec![title_of(&action.title)];
+    let mut lines = vec![escape_invisible(&title_of(&action.title))];
     for place in &action.locations {
         let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
-        lines.push(format!("{}{line}", place.path.display()));
+        lines.push(escape_line(&format!("{}{line}", place.path.display())));
     }
     if let Some(input) = action.raw_input.as_ref().filter(|input| !input.is_null()) {
-        lines.push(format!("\nInput:\n{input:#}"));
+        lines.push(format!("\nInput:\n{}", escape_invisible(&format!("{input:#}"))));
     }
     for content in &action.content {
         match content {
             ToolCallContent::Diff(diff) => lines.push(format!("\n{}", changes_of(diff))),
             ToolCallContent::Content(content) => {
                 if let ContentBlock::Text(text) = &content.content {
-                    lines.push(format!("\n{}", text.text));
+                    lines.push(format!("\n{}", escape_invisible(&text.text)));
                 }
             }
             _ => {}
         }
     }
-    let details = escape_invisible(&lines.join("\n"));
+    let details = lines.join("\n");
     if details.len() > MAX_DETAILS {
         return Err("is too large to be shown");
     }
@@ -111,7 +111,7 @@ fn option_of(
 
 /// A change of a file as a unified diff.
 fn changes_of(diff: &Diff) -> String {
-    let path = diff.path.display().to_string();
+    let path = escape_line(&diff.path.display().to_string());
     let old = escape_invisible(diff.old_text.as_deref().unwrap_or_default());
     let new = escape_invisible(&diff.new_text);
     let before = if diff.old_text.is_some() { path.as_str() } else { "/dev/null" };

@@ -17,6 +17,7 @@
 //! | `ask-always FILE TEXT` | offers no way to allow once |
 //! | `cost USD` | reports the cost of the session |
 //! | `hang` | does nothing until cancelled |
+//! | `gate FILE` | reads a named pipe of the folder to its end |
 //! | `die` | exits with status 3 |
 //! | `variable NAME` | says the value of an environment variable |
 //! | `folder` | says the working directory of the session |

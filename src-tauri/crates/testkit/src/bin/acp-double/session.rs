@@ -183,6 +183,7 @@ impl AgentDouble {
             "stop" => return Ok(StepEnd::Turn(rest.to_owned())),
             "die" => return Ok(StepEnd::Exit(ExitCode::from(3))),
             "hang" => return self.hang(),
+            "gate" => drop(fs::read(self.session.folder.join(rest))?),
             _ => {}
         }
         Ok(StepEnd::Done)
