@@ -69,8 +69,8 @@ fn has_agent_process(home: &Path) -> bool {
 #[tokio::test]
 async fn task_killed_at_work_has_an_unknown_outcome() {
     let home = TestHome::new();
-    make_gate(&home);
     let engine = home.serve().await;
+    make_gate(&home);
     let id = start(&engine, &home, "append a.txt one\ngate gate").await;
     let held = hold_gate(&home).await;
     engine.kill();
@@ -113,8 +113,8 @@ async fn killed_wait_continues_with_the_answer() {
 #[tokio::test]
 async fn task_killed_after_the_answer_is_not_asked_again() {
     let home = TestHome::new();
-    make_gate(&home);
     let engine = home.serve().await;
+    make_gate(&home);
     let id = start(&engine, &home, "ask a.txt one\ngate gate").await;
     decide(&engine, &engine.pending_approval().await).await;
     let held = hold_gate(&home).await;
