@@ -34,5 +34,5 @@ pub use manifest::{
     CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
     ToolTest,
 };
-pub use permissions::{FileAccess, GrantedHost, InvalidHost, ToolPermissions};
+pub use permissions::{GrantedHost, InvalidHost, ToolPermissions};
 pub use script_engine::script_engine;

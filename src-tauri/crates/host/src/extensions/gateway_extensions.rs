@@ -310,7 +310,7 @@ impl Extensions for GatewayExtensions {
             self.pool.stop(name).await;
             let sign_in = match before {
                 Some(ServerTransport::Http { .. }) => self.delete_sign_in(name).await,
-                Some(ServerTransport::Stdio { .. }) | None => None,
+                Some(ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. }) | None => None,
             };
             let folder = self.delete_folder(name).await?;
             let package = self.packages.delete_files(name).await;

@@ -142,7 +142,7 @@ impl Servers {
         let all = self.installed.all().into_iter();
         let urls = all.filter_map(|(_, extension)| match extension.server.transport {
             ServerTransport::Http { url, .. } => Some(url),
-            ServerTransport::Stdio { .. } => None,
+            ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. } => None,
         });
         urls.collect()
     }

@@ -278,6 +278,7 @@ fn prepare_site(site: &PackageSite, source: &ExtensionSource) -> Result<(), Inst
                 .map_err(InstallError::Failed)
         }
         ExtensionSource::Folder { .. } => Ok(()),
+        ExtensionSource::Tool { .. } => unreachable!("BUG: a tool was planned"),
     }
 }
 
@@ -342,7 +343,7 @@ fn read_facts(
                     .map_err(|error| format!("The bundle has no program {command}: {error}."))?;
             }
         }
-        ExtensionSource::Folder { .. } => {}
+        ExtensionSource::Folder { .. } | ExtensionSource::Tool { .. } => {}
     }
     Ok(SourceFacts { source, program, components })
 }

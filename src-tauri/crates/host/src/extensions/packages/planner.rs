@@ -45,6 +45,8 @@ const PYTHON_DEFAULT: &str = "the Python Package Index";
 /// What a page says about a bundle.
 const BUNDLE_NOTE: &str =
     "The bundle is unpacked and every file is hashed. A server with a changed file does not start.";
+/// The refusal of a tool in a Rouse without its sandbox.
+const NO_SANDBOX: &str = "This Rouse was built without the sandbox for tools in WebAssembly and JavaScript. Use another build.";
 /// What a page says about a folder.
 const FOLDER_NOTE: &str = "The folder stays in its place. Every file is hashed: after any change of a file, the server does not start until you update it.";
 
@@ -79,6 +81,9 @@ impl Planner<'_> {
     ) -> Result<PlannedPackage, String> {
         source.check().map_err(|error| error.to_string())?;
         let site = PackageSite::new(self.folders, name);
+        if let ExtensionSource::Tool { .. } = source {
+            return Err(NO_SANDBOX.to_owned());
+        }
         let mut server = draft.clone();
         let ServerTransport::Stdio { command, arguments, environment, folder, folders, .. } =
             &mut server.transport
@@ -95,6 +100,7 @@ impl Planner<'_> {
             ExtensionSource::Folder { path, sha256 } => {
                 self.plan_folder(&site, path, sha256.as_deref(), target)?
             }
+            ExtensionSource::Tool { .. } => return Err(NO_SANDBOX.to_owned()),
         };
         Ok(PlannedPackage { draft, server, plan })
     }
