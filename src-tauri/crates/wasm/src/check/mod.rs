@@ -198,7 +198,11 @@ impl ToolChecker {
     }
 }
 
-fn read_manifest(folder: &ToolFolder) -> Result<ToolManifest, Vec<ManifestProblem>> {
+/// The manifest of a folder.
+///
+/// # Errors
+/// All problems of the manifest.
+pub fn read_manifest(folder: &ToolFolder) -> Result<ToolManifest, Vec<ManifestProblem>> {
     let problem =
         |message: &str| vec![ManifestProblem { field: String::new(), message: message.to_owned() }];
     let Some(bytes) = folder.get(MANIFEST_FILE) else {
