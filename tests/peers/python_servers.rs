@@ -11,11 +11,11 @@ async fn time_converts_between_zones() {
     let home = tempfile::tempdir().expect("a folder");
     let engine = EngineBuilder::new(home.path()).build().await;
     let server = python_server("mcp-server-time", &["--local-timezone", "UTC"]);
-    install_and_accept(&engine, "time", server).await;
+    install_and_accept(&engine, "zones", server).await;
     // Zones without daylight saving time, because the server takes the present day.
     let question =
         json!({ "source_timezone": "Asia/Tokyo", "time": "12:00", "target_timezone": "UTC" });
-    let answer = succeed(&engine, "time_convert_time", question).await;
+    let answer = succeed(&engine, "zones_convert_time", question).await;
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     let converted = answer["target"]["datetime"].as_str().expect("a time");
     assert!(converted.ends_with("T03:00:00+00:00"), "{answer}");
@@ -51,7 +51,7 @@ async fn fetch_without_hosts_reaches_nothing() {
     let engine = EngineBuilder::new(home.path()).build().await;
     let server = python_server("mcp-server-fetch", &["--allow-private-ips"]);
     install_and_accept(&engine, "fetch", server).await;
-    let error = crate::fixture::fail(&engine, "fetch_fetch", json!({ "url": url })).await;
+    let error = crate::fixture::fail(&engine, "fetch", json!({ "url": url })).await;
     assert!(error.contains("connection issue"), "{error}");
     let connection = listener.accept();
     assert!(connection.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));

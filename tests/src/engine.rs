@@ -11,7 +11,9 @@ use rouse_core::tool::BoxFuture;
 use rouse_core::{DeliveryId, UnixMs};
 use rouse_gateway::wire::EngineMode;
 use rouse_gateway::{RpcError, Subscription, UiFile, UiFiles};
-use rouse_host::{Home, Host, HostError, HostOptions, Notifier, NotifyError, ReaderProgram};
+use rouse_host::{
+    CompilerProgram, Home, Host, HostError, HostOptions, Notifier, NotifyError, ReaderProgram,
+};
 use rouse_testkit::scripted_model::Scripted;
 use rouse_testkit::{ManualClock, Recorder, ScriptedModel};
 use serde_json::{Value, json};
@@ -97,6 +99,12 @@ impl EngineBuilder {
     /// Reads web pages with `reader`.
     pub fn reader(mut self, reader: ReaderProgram) -> Self {
         self.options.reader = reader;
+        self
+    }
+
+    /// Compiles tools with `compiler`.
+    pub fn wasm_compiler(mut self, compiler: CompilerProgram) -> Self {
+        self.options.wasm_compiler = compiler;
         self
     }
 

@@ -37,6 +37,7 @@ mod fingerprint;
 mod corpus;
 mod skills;
 mod mcp_servers;
+mod wasm_tools;
 mod coding_agents;
 mod skill_ceilings;
 mod secret_redaction;

@@ -15,7 +15,8 @@ use std::process::ExitCode;
 use crate::render::error::{exit_on_print_failure, report_error};
 
 fn main() -> ExitCode {
-    if let Some(code) = rouse_host::run_page_reader() {
+    // The engine starts this binary again for each component that it compiles, and for each page that it reads.
+    if let Some(code) = rouse_host::run_wasm_compiler().or_else(rouse_host::run_page_reader) {
         return code;
     }
     exit_on_print_failure();

@@ -1,4 +1,4 @@
-//! The command or URL of an MCP server in one line.
+//! The command or URL of an MCP server in one line; a sentence for a tool without a server.
 //!
 //! Each word is quoted where needed, so the line shows where each argument ends. Never shortens. Invisible characters
 //! stay; whoever prints the line escapes them.
@@ -15,5 +15,6 @@ pub fn command_text(transport: &ServerTransport) -> String {
             words.map(|word| quote_word(word)).collect::<Vec<_>>().join(" ")
         }
         ServerTransport::Http { url, .. } => url.clone(),
+        ServerTransport::Wasm { .. } => "runs in Rouse's own sandbox".to_owned(),
     }
 }

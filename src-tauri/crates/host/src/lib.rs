@@ -51,6 +51,8 @@ pub use config::{
 pub use conformance::visit_mcp_server;
 pub use database_loss::database_loss;
 pub use error::HostError;
+#[cfg(not(feature = "wasm"))]
+pub use extensions::run_wasm_compiler;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
 pub use logging::{Logging, print_error_line, start as start_logging};
@@ -64,3 +66,5 @@ pub use rouse_tools::{
     IS_SANDBOX_PREVIEW, PROCESS_MARKER, ReaderProgram, SandboxError, SandboxGuarantees,
     expand_granted_path, find_program, probe_sandbox, run_page_reader,
 };
+#[cfg(feature = "wasm")]
+pub use rouse_wasm::{CompilerProgram, run_wasm_compiler};

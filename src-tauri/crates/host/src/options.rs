@@ -10,6 +10,8 @@ use rouse_gateway::UiFiles;
 use rouse_gateway::wire::EngineMode;
 use rouse_scheduler::timer::WallTimer;
 use rouse_tools::ReaderProgram;
+#[cfg(feature = "wasm")]
+use rouse_wasm::CompilerProgram;
 
 use crate::clock::SystemClock;
 use crate::error::HostError;
@@ -79,6 +81,9 @@ pub struct HostOptions {
     pub model: Option<ChosenModel>,
     /// The program that reads a web page; this program by default.
     pub reader: ReaderProgram,
+    /// The program that compiles tools in WebAssembly and JavaScript; this program by default.
+    #[cfg(feature = "wasm")]
+    pub wasm_compiler: CompilerProgram,
     /// Hooks in this process, called before the hooks of the settings.
     pub hooks: Vec<Arc<dyn Hook>>,
 }
@@ -98,6 +103,8 @@ impl HostOptions {
             env: Arc::new(|name| std::env::var(name).ok()),
             model: None,
             reader: ReaderProgram::default(),
+            #[cfg(feature = "wasm")]
+            wasm_compiler: CompilerProgram::default(),
             hooks: Vec::new(),
         }
     }

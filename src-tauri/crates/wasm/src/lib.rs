@@ -16,13 +16,14 @@ mod host;
 mod world;
 mod guest;
 mod check;
+mod tool;
 #[cfg(test)]
 mod tests;
 
 pub use cache::{ComponentBytes, ComponentCache};
 pub use check::{
     CheckedToolFile, TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError,
-    ToolTestFailure, ToolTestOutcome, tool_guest,
+    ToolTestFailure, ToolTestOutcome, read_manifest, tool_guest,
 };
 pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, run_wasm_compiler};
 pub use engine::ENGINE_VERSION;
@@ -34,5 +35,8 @@ pub use manifest::{
     CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
     ToolTest,
 };
-pub use permissions::{FileAccess, GrantedHost, InvalidHost, ToolPermissions};
+pub use permissions::{GrantedHost, InvalidHost, ToolPermissions};
 pub use script_engine::script_engine;
+pub use tool::{
+    WasmToolFolders, WasmToolPorts, file_list, manifest_tool, tool_transport, wasm_tool,
+};

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rouse_core::extension::ToolFileAccess;
 use serde::{Deserialize, Serialize};
 
 /// Maximum bytes of a name and of a label (RFC 1035, section 2.3.4).
@@ -23,20 +24,7 @@ pub struct ToolPermissions {
     /// Names of secrets that go to these hosts.
     pub secrets: Vec<String>,
     /// Access to the folder of the tool.
-    pub files: FileAccess,
-}
-
-/// Access to the folder of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FileAccess {
-    /// No access.
-    #[default]
-    None,
-    /// The tool reads files.
-    Read,
-    /// The tool reads and writes files.
-    Write,
+    pub files: ToolFileAccess,
 }
 
 /// A host that a tool may reach: `api.example.com`, or `api.example.com:8443`.

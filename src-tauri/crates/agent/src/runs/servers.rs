@@ -73,9 +73,16 @@ impl AgentDriver {
         let Some(server) = server else { return Ok(None) };
         let opening = self.open_server(&server);
         let opened = cancel.run_until_cancelled(opening).await.ok_or(TurnEnd::Cancelled)?;
+        // The name alone does not prove that the tool is of a server.
+        let is_unnamed = |error: &ServerUnavailable| {
+            known.is_none() && error.kind == UnavailableKind::NotInstalled
+        };
+        // A single word is rather a misspelt tool of Rouse; the gate suggests one.
+        if !tool.contains('_') && opened.as_ref().is_err_and(is_unnamed) {
+            return Ok(None);
+        }
         let OpenServer { missing, lease } = opened.map_err(|unavailable| {
-            // The name alone does not prove that the tool is of a server.
-            let is_unknown = known.is_none() && unavailable.kind == UnavailableKind::NotInstalled;
+            let is_unknown = is_unnamed(&unavailable);
             let unknown = is_unknown.then(|| format!("There is no tool called {tool}. "));
             let reason = unknown.unwrap_or_default() + &unavailable.reason;
             missing_servers(&[ServerUnavailable { reason, ..unavailable }])
@@ -133,8 +140,8 @@ impl RunServers {
     ) -> Result<(), TurnEnd> {
         let required = turn.servers.iter().filter(|server| !server.is_optional);
         for server in required {
-            let prefix = format!("{}_", server.name);
-            let mut listed = turn.tools.iter().flatten().filter(|tool| tool.starts_with(&prefix));
+            let is_of = |tool: &&String| extension_of_tool(tool).as_ref() == Some(&server.name);
+            let mut listed = turn.tools.iter().flatten().filter(is_of);
             if let Some(lost) = listed.find(|tool| tools.get(tool).is_none()) {
                 let missing = MissingTool::find(&server.name, lost, self.missing.clone());
                 return Err(TurnEnd::with(Outcome::failed(format!(

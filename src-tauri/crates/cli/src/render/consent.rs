@@ -86,6 +86,12 @@ fn permission_facts(server: &ServerDefinition) -> Vec<JobFact> {
             fact("Rights", "It runs elsewhere and gets the arguments of every call."),
             fact("Secrets", secret_names(headers)),
         ],
+        ServerTransport::Wasm { hosts, secrets, files } => vec![
+            fact("Rights", "It runs in Rouse's own sandbox."),
+            fact("Files", files.label()),
+            fact("Hosts", joined(hosts.iter().map(|host| escape_line(host)))),
+            fact("Secrets", joined(secrets.iter().map(|name| escape_line(name)))),
+        ],
     }
 }
 
@@ -121,11 +127,14 @@ fn start_facts(server: &ServerDefinition) -> Vec<JobFact> {
             fact("Headers", pair_lines(headers, ':')),
             fact("Sign-in client", client_lines(oauth.as_ref())),
         ],
+        ServerTransport::Wasm { .. } => Vec::new(),
     };
     let seconds = |limit: Option<u32>, default: &str| {
         limit.map_or_else(|| default.to_owned(), |limit| format!("{limit} s"))
     };
-    facts.push(fact("Start limit", seconds(server.start_timeout_seconds, "30 s")));
+    if !server.is_wasm() {
+        facts.push(fact("Start limit", seconds(server.start_timeout_seconds, "30 s")));
+    }
     if server.is_coding_agent() {
         facts.push(fact("Silence limit", seconds(server.call_timeout_seconds, "600 s")));
         facts.push(fact("Mode", server.mode.as_deref().map_or("its own".to_owned(), escape_line)));

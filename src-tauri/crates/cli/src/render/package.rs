@@ -73,7 +73,9 @@ fn hash_fact(source: &ExtensionSource) -> Option<JobFact> {
         ExtensionSource::Npm { integrity, .. } => {
             integrity.as_deref().map(|hash| fact("Integrity", escape_line(hash)))
         }
-        ExtensionSource::Mcpb { sha256, .. } | ExtensionSource::Folder { sha256, .. } => {
+        ExtensionSource::Mcpb { sha256, .. }
+        | ExtensionSource::Folder { sha256, .. }
+        | ExtensionSource::Tool { sha256, .. } => {
             sha256.as_deref().map(|hash| fact("SHA-256", escape_line(hash)))
         }
         ExtensionSource::Pypi { requirements, .. } => requirements
@@ -87,7 +89,8 @@ fn replaced_text(replaced: &ExtensionSource) -> String {
     let label = escape_line(&replaced.label());
     match replaced {
         ExtensionSource::Mcpb { sha256: Some(hash), .. }
-        | ExtensionSource::Folder { sha256: Some(hash), .. } => {
+        | ExtensionSource::Folder { sha256: Some(hash), .. }
+        | ExtensionSource::Tool { sha256: Some(hash), .. } => {
             format!("{label}\nSHA-256 {}", escape_line(hash))
         }
         _ => label,

@@ -1,4 +1,4 @@
-//! The definition of an extension: how Rouse starts or reaches an MCP server or a coding agent.
+//! The definition of an extension: how Rouse starts or reaches an MCP server, a coding agent or a tool.
 //!
 //! Owns the fields that a person accepts on the consent page. Never holds a secret's value: values of variables and
 //! headers hold handles (`{{secret:NAME}}`), which are filled in when the server starts.
@@ -56,7 +56,7 @@ impl ServerProtocol {
     }
 }
 
-/// The way to a server.
+/// The way to a server or a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerTransport {
@@ -96,6 +96,43 @@ pub enum ServerTransport {
         #[ts(optional)]
         oauth: Option<OAuthClientSettings>,
     },
+    /// A tool in WebAssembly or JavaScript, which runs in Rouse's own sandbox.
+    Wasm {
+        /// Reachable hosts; no network when empty.
+        #[serde(default)]
+        hosts: Vec<String>,
+        /// Names of secrets for requests to these hosts.
+        #[serde(default)]
+        secrets: Vec<String>,
+        /// Access to the tool's own folder.
+        #[serde(default)]
+        files: ToolFileAccess,
+    },
+}
+
+/// Access of a tool to its own folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolFileAccess {
+    /// No access.
+    #[default]
+    None,
+    /// The tool reads files.
+    Read,
+    /// The tool reads and writes files.
+    Write,
+}
+
+impl ToolFileAccess {
+    /// The access in words.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "reads its own folder",
+            Self::Write => "reads and writes its own folder",
+        }
+    }
 }
 
 impl ServerDefinition {
@@ -117,6 +154,12 @@ impl ServerDefinition {
         matches!(self.protocol, ServerProtocol::Acp)
     }
 
+    /// Whether this is a tool in Rouse's own sandbox, without a server.
+    #[must_use]
+    pub const fn is_wasm(&self) -> bool {
+        matches!(self.transport, ServerTransport::Wasm { .. })
+    }
+
     /// Whether arguments of a call can leave this computer.
     #[must_use]
     pub const fn is_open_world(&self) -> bool {
@@ -125,6 +168,7 @@ impl ServerDefinition {
                 *is_unconfined || !hosts.is_empty()
             }
             ServerTransport::Http { .. } => true,
+            ServerTransport::Wasm { hosts, .. } => !hosts.is_empty(),
         }
     }
 }

@@ -30,7 +30,7 @@ pub use book::{ExtensionBook, UnfilledSecret};
 pub use coding_agent::{DELEGATE, TaskFolders};
 pub use compiled::CompiledHashes;
 pub use consent::ConsentPage;
-pub use definition::{ServerDefinition, ServerProtocol, ServerTransport};
+pub use definition::{ServerDefinition, ServerProtocol, ServerTransport, ToolFileAccess};
 pub use document::{Extension, ExtensionLock, PinnedTool, ToolAccess};
 pub use missing_tool::{MissingTool, MissingToolCause};
 pub use name::{

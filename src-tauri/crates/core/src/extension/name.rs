@@ -3,7 +3,7 @@
 //! Both wires allow 64 letters, digits, `_` and `-`; MCP allows 128 characters and dots. The name for the model begins
 //! with the extension's name, which has no `_`, so the first `_` separates the two parts. A raw name that does not fit
 //! gets a hash of itself, so that two raw names never share a name: grants, pins and allow lists by that name are
-//! grants by (extension, raw name).
+//! grants by (extension, raw name). A tool with the name of its extension is called by that name alone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,10 +23,10 @@ const MAX_TOOL_NAME: usize = 64;
 /// The hexadecimal digits of a hash in a tool's name.
 const HASH_DIGITS: usize = 6;
 
-/// Names that no extension can have, because names of tools of Rouse begin with them and `_`.
-pub const RESERVED_EXTENSION_NAMES: [&str; 13] = [
-    "complete", "create", "edit", "list", "memory", "read", "routine", "run", "search", "skill",
-    "tool", "web", "write",
+/// Names that no extension can have: names of tools of Rouse, and their beginnings before a `_`.
+pub const RESERVED_EXTENSION_NAMES: [&str; 19] = [
+    "complete", "create", "delegate", "echo", "edit", "http", "json", "list", "memory", "notify",
+    "read", "routine", "run", "search", "skill", "time", "tool", "web", "write",
 ];
 
 /// The name of an extension: 1 to 20 lowercase letters, digits and `-`, beginning with a letter. Never changes.
@@ -90,6 +90,9 @@ impl From<ExtensionName> for String {
 /// The name under which a model calls the tool `raw` of `extension`.
 #[must_use]
 pub fn tool_name(extension: &ExtensionName, raw: &str) -> String {
+    if raw == extension.as_str() {
+        return raw.to_owned();
+    }
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let plain = format!("{extension}_{raw}");
     let is_plain = !raw.is_empty() && raw.chars().all(is_allowed) && !ends_like_hash(raw);
@@ -107,8 +110,9 @@ pub fn tool_name(extension: &ExtensionName, raw: &str) -> String {
 /// The extension in the name of a tool. Tools of Rouse have such names too, so the name alone proves no extension.
 #[must_use]
 pub fn extension_of_tool(name: &str) -> Option<ExtensionName> {
+    let extension = name.split_once('_').map_or(name, |(extension, _)| extension);
     // silent-ok: text before the first `_` that is no name of an extension.
-    name.split_once('_').and_then(|(extension, _)| extension.parse().ok())
+    extension.parse().ok()
 }
 
 /// Whether a raw name ends like the name of another raw name with a hash.
@@ -146,9 +150,17 @@ mod tests {
     fn extension_of_a_tool_is_before_the_first_underscore() {
         assert_eq!(extension_of_tool("my-cal_list_events"), Some(name("my-cal")));
         assert_eq!(extension_of_tool(&tool_name(&name("fs"), "read.file")), Some(name("fs")));
-        for text in ["echo", "Cal_list", "_list"] {
+        for text in ["Cal_list", "_list", "Echo", ""] {
             assert_eq!(extension_of_tool(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn tool_named_like_its_extension_has_one_name() {
+        let weather = name("weather");
+        assert_eq!(tool_name(&weather, "weather"), "weather");
+        assert_eq!(tool_name(&weather, "weather_now"), "weather_weather_now");
+        assert_eq!(extension_of_tool("weather"), Some(weather));
     }
 
     #[test]

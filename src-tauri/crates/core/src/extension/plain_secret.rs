@@ -61,6 +61,8 @@ pub fn plain_secret(name: &ExtensionName, server: &ServerDefinition) -> Option<P
             };
             headers.plain_secret(name).or_else(|| plain_secret_address(url))
         }
+        // Names of secrets only.
+        ServerTransport::Wasm { .. } => None,
     }
 }
 

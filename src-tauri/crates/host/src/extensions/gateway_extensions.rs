@@ -13,9 +13,9 @@ use std::time::Duration;
 use rouse_core::UnixMs;
 use rouse_core::extension::package::{ExtensionSource, FileChange};
 use rouse_core::extension::{
-    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerProcesses, ServerStartError,
-    ServerStatus, ServerTransport, ServerUnavailable, SignInCallback, SignInEnd, SignInStatus,
-    ToolAccess, ToolListing,
+    ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStartError, ServerStatus,
+    ServerTransport, ServerUnavailable, SignInCallback, SignInEnd, SignInStatus, ToolAccess,
+    ToolListing,
 };
 use rouse_core::job::{FolderAccess, FolderGrant};
 use rouse_core::tool::BoxFuture;
@@ -23,8 +23,10 @@ use rouse_gateway::wire::RefusedToolView;
 use rouse_gateway::{ErrorCode, Extensions, PlannedPackage, RpcError, ServerInspection, SignIns};
 use rouse_mcp::{CodingAgents, ServerPool, SignInError};
 
+use super::extension_tools::ExtensionTools;
 use super::installed::{ExtensionChangeError, InstalledExtensions};
 use super::packages::{InstallError, PackageInstaller};
+use super::wasm_tools::WasmTools;
 use crate::options::EnvReader;
 use rouse_tools::{check_granted_folders, find_program, working_folder};
 
@@ -34,6 +36,7 @@ pub(crate) struct GatewayExtensions {
     installed: Arc<InstalledExtensions>,
     /// The servers.
     pool: ServerPool,
+    wasm: WasmTools,
     agents: CodingAgents,
     /// The environment of the engine, for `PATH`.
     env: EnvReader,
@@ -48,15 +51,16 @@ impl GatewayExtensions {
     /// The extensions whose private folders lie in `folders`. `hidden` is Rouse's own data.
     pub(crate) fn new(
         installed: Arc<InstalledExtensions>,
-        pool: ServerPool,
+        tools: ExtensionTools,
         agents: CodingAgents,
-        processes: Arc<dyn ServerProcesses>,
+        packages: PackageInstaller,
         folders: PathBuf,
         hidden: Vec<PathBuf>,
         env: EnvReader,
     ) -> Self {
-        let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
-        Self { installed, pool, agents, env, folders, hidden, packages }
+        let ExtensionTools { pool, wasm, .. } = tools;
+        let packages = packages.with_tools(wasm.clone());
+        Self { installed, pool, wasm, agents, env, folders, hidden, packages }
     }
 
     /// Gets the files of a package, then stops the server, swaps the files and writes the record.
@@ -173,7 +177,10 @@ impl Extensions for GatewayExtensions {
     }
 
     fn status(&self, name: &ExtensionName) -> ServerStatus {
-        self.pool.status(name)
+        match self.installed.get(name).filter(|entry| entry.server.is_wasm()) {
+            Some(entry) => self.wasm.status(name, &entry),
+            None => self.pool.status(name),
+        }
     }
 
     fn resolve(
@@ -261,6 +268,10 @@ impl Extensions for GatewayExtensions {
             if self.installed.get(name).is_some_and(|entry| entry.server.is_coding_agent()) {
                 return self.inspect_agent(name).await;
             }
+            if self.installed.get(name).is_some_and(|entry| entry.server.is_wasm()) {
+                self.wasm.inspect(name).await?;
+                return Ok(ServerInspection::default());
+            }
             let catalogue = self.pool.inspect(name).await?;
             let refused = catalogue.refused.into_iter();
             let refused =
@@ -310,7 +321,7 @@ impl Extensions for GatewayExtensions {
             self.pool.stop(name).await;
             let sign_in = match before {
                 Some(ServerTransport::Http { .. }) => self.delete_sign_in(name).await,
-                Some(ServerTransport::Stdio { .. }) | None => None,
+                Some(ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. }) | None => None,
             };
             let folder = self.delete_folder(name).await?;
             let package = self.packages.delete_files(name).await;

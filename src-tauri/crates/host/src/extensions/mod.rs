@@ -12,14 +12,20 @@ mod sign_ins;
 mod sign_in_refresh;
 mod packages;
 mod registry;
+mod wasm_tools;
+mod extension_tools;
 mod gateway_extensions;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use ended_runs::EndedRuns;
+pub(crate) use extension_tools::ExtensionTools;
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
-pub(crate) use packages::packages_folder;
+pub(crate) use packages::{PackageInstaller, packages_folder};
 pub(crate) use registry::RegistryClient;
 pub(crate) use sign_in_refresh::SignInRefresh;
 pub(crate) use sign_ins::SignInVault;
+pub(crate) use wasm_tools::WasmTools;
+#[cfg(not(feature = "wasm"))]
+pub use wasm_tools::run_wasm_compiler;

@@ -69,7 +69,7 @@ impl Components {
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = Arc::new(ToolRegistry::new(tools)?);
         let (book, vault) = (Arc::clone(&self.book), Arc::clone(&self.secrets));
-        let servers = Servers::open(home, book, vault, &http, Arc::clone(&self.clock));
+        let servers = Servers::open(options, book, vault, &http);
         servers.offer_in(Arc::clone(&registry));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
@@ -86,7 +86,7 @@ impl Components {
         .with_skills(self.skills.library().clone())
         .with_channels(self.directory.channels.clone())
         .with_progress(self.progress_observer())
-        .with_servers(Arc::new(servers.pool.clone()));
+        .with_servers(Arc::new(servers.tools()));
         Ok(AgentParts { agent, gate, servers })
     }
 

@@ -20,10 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::commit_signals::CommitSignals;
 use crate::extensions::{
-    EndedRuns, GatewayExtensions, InstalledExtensions, SignInRefresh, SignInVault, packages_folder,
+    EndedRuns, ExtensionTools, GatewayExtensions, InstalledExtensions, PackageInstaller,
+    SignInRefresh, SignInVault, WasmTools, packages_folder,
 };
 use crate::home::Home;
-use crate::options::EnvReader;
+use crate::options::{EnvReader, HostOptions};
 use crate::orphans::instance_id;
 use crate::secrets::SecretVault;
 
@@ -32,6 +33,7 @@ use crate::secrets::SecretVault;
 pub(super) struct Servers {
     installed: Arc<InstalledExtensions>,
     pub(super) pool: ServerPool,
+    wasm: WasmTools,
     pub(super) agents: CodingAgents,
     /// Also runs the installers of packages.
     processes: Arc<dyn ServerProcesses>,
@@ -39,14 +41,14 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Opens the extensions of `home`; starts nothing.
+    /// Opens the extensions of the data directory; starts nothing.
     pub(super) fn open(
-        home: &Home,
+        options: &HostOptions,
         secrets: Arc<SecretBook>,
         vault: Arc<SecretVault>,
         http: &HttpConfig,
-        clock: Arc<dyn Clock>,
     ) -> Self {
+        let (home, clock) = (&options.home, Arc::clone(&options.clock));
         let installed = Arc::new(InstalledExtensions::open(home, secrets, Arc::clone(&clock)));
         let accepted_urls = AcceptedServerUrls::default();
         let line_processes = Arc::new(LineProcesses::new(LineProcessConfig {
@@ -70,7 +72,8 @@ impl Servers {
             sign_ins: Arc::new(SignInVault::new(home.sign_ins(), vault)),
             clock,
         });
-        Self { installed, pool, agents, processes, accepted_urls }
+        let wasm = WasmTools::open(options, Arc::clone(&installed), http);
+        Self { installed, pool, wasm, agents, processes, accepted_urls }
     }
 
     /// Offers the accepted tools in `registry`, now and after every change of the extensions.
@@ -78,7 +81,7 @@ impl Servers {
         let servers = self.clone();
         let update = move || {
             servers.accepted_urls.replace(&servers.urls());
-            let mut tools = servers.pool.known_tools();
+            let mut tools = servers.tools().known_tools();
             tools.extend(servers.agents.tool());
             registry.replace_server_tools(tools);
         };
@@ -119,6 +122,12 @@ impl Servers {
         ]
     }
 
+    /// The tools of all extensions.
+    pub(super) fn tools(&self) -> ExtensionTools {
+        let installed = Arc::clone(&self.installed);
+        ExtensionTools { installed, pool: self.pool.clone(), wasm: self.wasm.clone() }
+    }
+
     /// Why the extensions cannot be read; none if they can.
     pub(super) fn problem(&self) -> Option<String> {
         self.installed.problem()
@@ -126,12 +135,14 @@ impl Servers {
 
     /// The gateway's access.
     pub(super) fn port(&self, home: &Home, env: EnvReader) -> Arc<dyn Extensions> {
+        let (folders, processes) = (home.extension_folders(), Arc::clone(&self.processes));
+        let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
         Arc::new(GatewayExtensions::new(
             Arc::clone(&self.installed),
-            self.pool.clone(),
+            self.tools(),
             self.agents.clone(),
-            Arc::clone(&self.processes),
-            home.extension_folders(),
+            packages,
+            folders,
             vec![home.root().to_owned()],
             env,
         ))
@@ -142,7 +153,7 @@ impl Servers {
         let all = self.installed.all().into_iter();
         let urls = all.filter_map(|(_, extension)| match extension.server.transport {
             ServerTransport::Http { url, .. } => Some(url),
-            ServerTransport::Stdio { .. } => None,
+            ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. } => None,
         });
         urls.collect()
     }

@@ -380,7 +380,7 @@ impl ToolServers for ServerPool {
     fn known_tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools = Vec::new();
         for (name, entry) in self.inner.config.book.all() {
-            if entry.is_enabled {
+            if entry.is_enabled && !entry.server.is_wasm() {
                 let offered = entry.tools.iter().filter(|pin| is_unchanged(&entry, pin));
                 tools.extend(offered.filter_map(|pin| self.tool(&name, &entry, pin)));
             }

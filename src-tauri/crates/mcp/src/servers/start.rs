@@ -50,6 +50,7 @@ pub(super) fn route(
             headers: filled(book, name, definition, headers)?,
             tokens: tokens(sign_ins, name, definition),
         }),
+        ServerTransport::Wasm { .. } => Err(unavailable::no_command(name)),
     }
 }
 
@@ -112,7 +113,9 @@ pub(super) fn tokens(
         ServerTransport::Http { url, headers, .. } if !has_authorization(headers.keys()) => {
             Some(ServerTokens::new(sign_ins.clone(), name.clone(), url.clone()))
         }
-        ServerTransport::Http { .. } | ServerTransport::Stdio { .. } => None,
+        ServerTransport::Http { .. }
+        | ServerTransport::Stdio { .. }
+        | ServerTransport::Wasm { .. } => None,
     }
 }
 

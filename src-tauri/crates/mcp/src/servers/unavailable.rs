@@ -26,7 +26,7 @@ pub(super) fn no_command(name: &ExtensionName) -> ServerUnavailable {
     ServerUnavailable {
         server: name.clone(),
         kind: UnavailableKind::NotInstalled,
-        reason: format!("{name} has an address instead of a command."),
+        reason: format!("{name} has no command to start."),
         remedy: format!("Remove it with `rouse extensions remove {name}`, and install it again."),
     }
 }
@@ -188,6 +188,9 @@ fn unreachable(
         ),
         ServerTransport::Http { .. } => {
             format!("See its address with `rouse extensions show {server}`.")
+        }
+        ServerTransport::Wasm { .. } => {
+            format!("See its permissions with `rouse extensions show {server}`.")
         }
     };
     ServerUnavailable { server: server.clone(), kind: UnavailableKind::Unreachable, reason, remedy }

@@ -29,6 +29,9 @@ pub(super) fn target(
         ServerTransport::Stdio { .. } => refused(&format!(
             "{server} runs on this computer and has no sign-in. Give it a key with `rouse mcp add {server} --env`."
         )),
+        ServerTransport::Wasm { .. } => {
+            refused(&format!("{server} is a tool in Rouse's own sandbox and has no sign-in."))
+        }
         ServerTransport::Http { headers, .. } if has_authorization(headers.keys()) => {
             refused(&format!(
                 "{server} has an Authorization header, so it needs no sign-in. To sign in, install it without the header."

@@ -60,6 +60,7 @@ pub(crate) fn describe(transport: &ServerTransport) -> String {
             };
             format!("the program `{}` {confinement}", line.join(" "))
         }
+        ServerTransport::Wasm { .. } => "a tool that runs in Rouse's own sandbox".to_owned(),
     }
 }
 
@@ -79,6 +80,10 @@ pub(crate) fn network_reach(transport: &ServerTransport) -> &'static str {
             "The server cannot reach the network."
         }
         ServerTransport::Stdio { .. } => "The server may reach these hosts only.",
+        ServerTransport::Wasm { hosts, .. } if hosts.is_empty() => {
+            "The tool cannot reach the network."
+        }
+        ServerTransport::Wasm { .. } => "The tool may reach these hosts only.",
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_core::extension::ToolFileAccess;
 use rouse_core::time::Zones;
 use rouse_core::{Clock, UnixMs};
 use serde::Serialize;
@@ -26,7 +27,6 @@ use crate::guest::{Guest, WasmRuntime};
 use crate::host::{GuestPorts, ToolLog, replace_handles};
 use crate::limits::GuestLimits;
 use crate::manifest::{MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest, ToolTest};
-use crate::permissions::FileAccess;
 
 /// The clock of tests: 2026-01-01T00:00:00Z.
 pub const TEST_NOW: UnixMs = UnixMs(1_767_225_600_000);
@@ -198,7 +198,11 @@ impl ToolChecker {
     }
 }
 
-fn read_manifest(folder: &ToolFolder) -> Result<ToolManifest, Vec<ManifestProblem>> {
+/// The manifest of a folder.
+///
+/// # Errors
+/// All problems of the manifest.
+pub fn read_manifest(folder: &ToolFolder) -> Result<ToolManifest, Vec<ManifestProblem>> {
     let problem =
         |message: &str| vec![ManifestProblem { field: String::new(), message: message.to_owned() }];
     let Some(bytes) = folder.get(MANIFEST_FILE) else {
@@ -245,9 +249,9 @@ pub fn tool_guest(
 struct TestFiles(Option<PathBuf>);
 
 impl TestFiles {
-    fn new(access: FileAccess) -> Self {
+    fn new(access: ToolFileAccess) -> Self {
         let name = format!("rouse-tool-test-{}", uuid::Uuid::new_v4());
-        Self((access != FileAccess::None).then(|| std::env::temp_dir().join(name)))
+        Self((access != ToolFileAccess::None).then(|| std::env::temp_dir().join(name)))
     }
 }
 

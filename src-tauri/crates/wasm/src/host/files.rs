@@ -8,8 +8,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use rouse_core::extension::ToolFileAccess;
+
 use super::state::CallState;
-use crate::permissions::FileAccess;
 
 /// Largest file.
 const MAX_FILE_BYTES: usize = 1 << 20;
@@ -28,7 +29,7 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
 /// Reads a file. The error is a sentence.
 pub(crate) async fn read(state: &CallState, path: String) -> Result<Vec<u8>, String> {
-    if state.grants.files == FileAccess::None {
+    if state.grants.files == ToolFileAccess::None {
         return Err(no_permission("read"));
     }
     let folder = folder_of(state)?;
@@ -37,7 +38,7 @@ pub(crate) async fn read(state: &CallState, path: String) -> Result<Vec<u8>, Str
 
 /// Writes a file. The error is a sentence.
 pub(crate) async fn write(state: &CallState, path: String, content: Vec<u8>) -> Result<(), String> {
-    if state.grants.files != FileAccess::Write {
+    if state.grants.files != ToolFileAccess::Write {
         return Err(no_permission("write"));
     }
     let folder = folder_of(state)?;

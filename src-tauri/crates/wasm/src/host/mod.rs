@@ -13,6 +13,7 @@ mod url;
 
 use std::sync::OnceLock;
 
+use rouse_core::extension::ToolFileAccess;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, StoreContextMut};
 
@@ -24,7 +25,7 @@ pub(crate) use secrets::replace_handles;
 pub use state::GuestPorts;
 pub(crate) use state::{CallRecord, CallState};
 
-use crate::permissions::{FileAccess, ToolPermissions};
+use crate::permissions::ToolPermissions;
 
 const LOG: &str = "rouse:tool/log@0.1.0";
 const CLOCK: &str = "rouse:tool/clock@0.1.0";
@@ -68,7 +69,7 @@ pub(crate) fn ungranted_imports(
     let is_granted = |name: &str| match name {
         LOG | CLOCK | RANDOM => true,
         HTTP => !grants.hosts.is_empty(),
-        FILES => grants.files != FileAccess::None,
+        FILES => grants.files != ToolFileAccess::None,
         _ => TRAPPED_WASI.contains(&name.split('@').next().unwrap_or_default()),
     };
     let component = component.component_type();

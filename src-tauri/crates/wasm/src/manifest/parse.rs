@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use jsonschema::{PatternOptions, Validator};
-use rouse_core::extension::{ExtensionName, RESERVED_EXTENSION_NAMES};
+use rouse_core::extension::{ExtensionName, RESERVED_EXTENSION_NAMES, ToolFileAccess};
 use rouse_core::text::{MAX_DEPTH, has_hidden_text, has_visible_text, is_within_depth, suggest};
 use serde_json::Value;
 use strum::VariantNames as _;
@@ -15,7 +15,7 @@ use toml::Table;
 use super::fields::{Fields, Problems};
 use super::test_case::read_test;
 use super::{MAX_MANIFEST_BYTES, ManifestProblem, ToolLanguage, ToolManifest, ToolTest};
-use crate::permissions::{FileAccess, ToolPermissions};
+use crate::permissions::ToolPermissions;
 
 /// Problems that are listed; each unknown key is one.
 const MAX_PROBLEMS: usize = 100;
@@ -103,7 +103,7 @@ fn read(text: &str, problems: &mut Problems) -> Option<ToolManifest> {
 fn read_name(fields: &Fields<'_>, problems: &mut Problems) -> Option<ExtensionName> {
     let name = fields.required_text("name", problems)?;
     if RESERVED_EXTENSION_NAMES.contains(&name) {
-        problems.add("name", format!("`{name}` is the begin of a name of Rouse; choose another"));
+        problems.add("name", format!("`{name}` is reserved for tools of Rouse; choose another"));
     }
     name.parse().map_err(|error| problems.add("name", format!("{error}"))).ok()
 }
@@ -200,13 +200,13 @@ fn read_permissions(fields: &Fields<'_>, problems: &mut Problems) -> ToolPermiss
         problems.add("permissions.secrets", "go to hosts only; list the hosts in `hosts`");
     }
     permissions.files = match fields.text("files", problems) {
-        None | Some("none") => FileAccess::None,
-        Some("read") => FileAccess::Read,
-        Some("write") => FileAccess::Write,
+        None | Some("none") => ToolFileAccess::None,
+        Some("read") => ToolFileAccess::Read,
+        Some("write") => ToolFileAccess::Write,
         Some(other) => {
             let known = suggest(other, &["none", "read", "write"]);
             problems.add("permissions.files", format!("unknown access `{other}`{known}"));
-            FileAccess::None
+            ToolFileAccess::None
         }
     };
     permissions
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(manifest.parameters["required"], json!(["city"]));
         assert_eq!(manifest.permissions.hosts[0].to_string(), "api.example.com");
         assert_eq!(manifest.permissions.secrets, ["KEY"]);
-        assert_eq!(manifest.permissions.files, FileAccess::Read);
+        assert_eq!(manifest.permissions.files, ToolFileAccess::Read);
         let [warm, unknown] = manifest.tests.as_slice() else { panic!("{:?}", manifest.tests) };
         assert_eq!(warm.expected, ExpectedResult::Result(json!({ "temperature": 21.5 })));
         let exchange = CannedHttpExchange {

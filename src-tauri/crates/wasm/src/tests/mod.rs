@@ -9,3 +9,4 @@ mod files;
 mod compiled;
 mod check;
 mod scripts;
+mod tools;

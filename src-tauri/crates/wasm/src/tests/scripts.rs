@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::UnixMs;
+use rouse_core::extension::ToolFileAccess;
 use rouse_core::http_exchange::{HttpExchangeError, HttpExchangeRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::fixture::{FakeGuestHttp, GuestFixture, HttpAnswer};
 use crate::host::replace_handles;
-use crate::{
-    CallTrace, FileAccess, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel, script_engine,
-};
+use crate::{CallTrace, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel, script_engine};
 
 /// The host of the engine's cases.
 #[derive(Deserialize)]
@@ -88,7 +87,7 @@ fn case_fixture(host: CaseHost) -> GuestFixture {
     fixture.now = UnixMs(host.now_ms);
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
     fixture.grants.secrets = vec!["API_KEY".to_owned()];
-    fixture.grants.files = FileAccess::Write;
+    fixture.grants.files = ToolFileAccess::Write;
     fixture.http = Arc::new(FakeGuestHttp::answering(move |request| {
         let unknown = || HttpExchangeError::Refused("No case has this request.".to_owned());
         let known = host.http.iter().find(|exchange| exchange.covers(request));

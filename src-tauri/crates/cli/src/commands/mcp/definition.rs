@@ -154,10 +154,15 @@ impl DefinitionArgs {
         let words = std::mem::take(&mut self.program.command);
         match &mut transport {
             ServerTransport::Stdio { arguments, .. } => arguments.extend(words),
-            ServerTransport::Http { .. } if words.is_empty() => {}
+            ServerTransport::Http { .. } | ServerTransport::Wasm { .. } if words.is_empty() => {}
             ServerTransport::Http { .. } => {
                 return Err(CliError::input(
                     "The server runs elsewhere: leave out the words after --",
+                ));
+            }
+            ServerTransport::Wasm { .. } => {
+                return Err(CliError::input(
+                    "The tool has no command: leave out the words after --",
                 ));
             }
         }
@@ -211,6 +216,17 @@ impl DefinitionArgs {
                     ));
                 }
                 headers.extend(parse_pairs("--header", "KEY: VALUE", &self.headers, ':')?);
+            }
+            ServerTransport::Wasm { .. } => {
+                let program = &self.program;
+                let is_plain = self.headers.is_empty()
+                    && program.environment.is_empty()
+                    && program.folders.is_empty();
+                if !is_plain || !program.hosts.is_empty() || program.own_rights {
+                    return Err(CliError::input(
+                        "--header, --env, --folder, --host and --own-rights are for a server; tool.toml has the permissions of a tool",
+                    ));
+                }
             }
         }
         Ok(())

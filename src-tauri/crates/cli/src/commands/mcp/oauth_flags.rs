@@ -39,7 +39,7 @@ impl OAuthFlags {
                 *oauth = Some(settings);
                 Ok(())
             }
-            ServerTransport::Stdio { .. } => Err(CliError::input(
+            ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. } => Err(CliError::input(
                 "--client-id, --client-secret, --scope, --redirect-host and --redirect-port are for a server with --url",
             )),
         }

@@ -45,7 +45,9 @@ pub(crate) async fn run(args: UpdateArgs, engine: &EngineConnection) -> Result<(
         match &source {
             ExtensionSource::Npm { .. } => *command = runtime_program("node"),
             ExtensionSource::Pypi { .. } => *command = runtime_program("python3"),
-            ExtensionSource::Mcpb { .. } | ExtensionSource::Folder { .. } => {}
+            ExtensionSource::Mcpb { .. }
+            | ExtensionSource::Folder { .. }
+            | ExtensionSource::Tool { .. } => {}
         }
     }
     let params = json!({ "name": name, "server": server, "source": source });

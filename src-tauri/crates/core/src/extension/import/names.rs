@@ -39,8 +39,7 @@ impl ServerNames {
 /// The note about a foreign name that no server can have; none for another name.
 pub(super) fn reserved_note(original: &str) -> Option<String> {
     let name = clean_name(original);
-    is_reserved(&name)
-        .then(|| format!("The name {name} is reserved, because tools of Rouse begin with {name}_."))
+    is_reserved(&name).then(|| format!("The name {name} is reserved for tools of Rouse."))
 }
 
 fn is_reserved(name: &str) -> bool {
@@ -116,7 +115,7 @@ mod tests {
             assert_eq!(made.as_str(), name, "{original}");
             names.reserve(made);
         }
-        let note = "The name memory is reserved, because tools of Rouse begin with memory_.";
+        let note = "The name memory is reserved for tools of Rouse.";
         assert_eq!(reserved_note("Memory").as_deref(), Some(note));
         assert_eq!(reserved_note("memories"), None);
     }

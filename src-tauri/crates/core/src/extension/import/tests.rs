@@ -332,10 +332,7 @@ fn reserved_name_is_replaced_with_a_note() {
     let renamed = server(&found, "my-memory");
     assert_eq!(renamed.original_name, "memory");
     assert_noted(renamed, "The file calls the server memory.");
-    assert_noted(
-        renamed,
-        "The name memory is reserved, because tools of Rouse begin with memory_.",
-    );
+    assert_noted(renamed, "The name memory is reserved for tools of Rouse.");
     assert_noted(renamed, "rouse mcp add my-memory --npm memory-server@1.2.3");
 }
 

@@ -67,6 +67,15 @@ pub enum ExtensionSource {
         #[ts(optional)]
         sha256: Option<String>,
     },
+    /// The folder of a tool: a manifest (`tool.toml`) with `tool.js` or `tool.wasm`. Its files are copied.
+    Tool {
+        /// The absolute path.
+        path: String,
+        /// The SHA-256 of the list of files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        sha256: Option<String>,
+    },
 }
 
 impl ExtensionSource {
@@ -103,7 +112,7 @@ impl ExtensionSource {
                 check_program(program.as_deref())
             }
             Self::Mcpb { file, .. } => check_absolute(file),
-            Self::Folder { path, .. } => check_absolute(path),
+            Self::Folder { path, .. } | Self::Tool { path, .. } => check_absolute(path),
         }
     }
 
@@ -125,8 +134,11 @@ impl ExtensionSource {
                     version.clone_into(own);
                 }
             }
-            (Self::Mcpb { sha256, .. } | Self::Folder { sha256, .. }, None) => *sha256 = None,
-            (Self::Mcpb { .. } | Self::Folder { .. }, Some(_)) => return None,
+            (
+                Self::Mcpb { sha256, .. } | Self::Folder { sha256, .. } | Self::Tool { sha256, .. },
+                None,
+            ) => *sha256 = None,
+            (Self::Mcpb { .. } | Self::Folder { .. } | Self::Tool { .. }, Some(_)) => return None,
         }
         Some(renewed)
     }
@@ -139,6 +151,7 @@ impl ExtensionSource {
             Self::Pypi { package, version, .. } => format!("PyPI package {package}=={version}"),
             Self::Mcpb { file, .. } => format!("bundle {file}"),
             Self::Folder { path, .. } => format!("folder {path}"),
+            Self::Tool { path, .. } => format!("tool in {path}"),
         }
     }
 }
@@ -208,5 +221,8 @@ mod tests {
         let installed = folder(Some("0".to_owned()));
         assert_eq!(installed.renewed(None), Some(folder(None)));
         assert_eq!(installed.renewed(Some("1.2.4")), None);
+        let tool = |sha256| ExtensionSource::Tool { path: "/srv/weather".to_owned(), sha256 };
+        assert_eq!(tool(Some("0".to_owned())).renewed(None), Some(tool(None)));
+        assert_eq!(tool(None).renewed(Some("2")), None);
     }
 }

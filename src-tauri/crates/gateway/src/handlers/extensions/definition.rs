@@ -70,6 +70,11 @@ pub(super) fn check_definition(server: &ServerDefinition) -> Result<(), RpcError
             check_headers(headers)?;
             oauth.as_ref().map_or(Ok(()), check_oauth)
         }
+        ServerTransport::Wasm { .. } if server.is_coding_agent() => {
+            refuse("kind", "must be `stdio`: a coding agent is a program on this computer")
+        }
+        // Of a checked manifest.
+        ServerTransport::Wasm { .. } => Ok(()),
     }
 }
 

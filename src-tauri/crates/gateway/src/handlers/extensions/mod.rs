@@ -11,7 +11,8 @@ mod sign_in;
 mod package;
 
 use rouse_core::extension::{
-    AGENT_PRESETS, AgentPreset, Extension, ExtensionName, ServerTransport, ToolAccess, tool_name,
+    AGENT_PRESETS, AgentPreset, Extension, ExtensionName, RESERVED_EXTENSION_NAMES,
+    ServerTransport, ToolAccess, extension_of_tool, tool_name,
 };
 use serde_json::json;
 
@@ -70,6 +71,10 @@ pub(crate) async fn preview(
     let replaced_source = installed.as_ref().and_then(|extension| extension.package.clone());
     let replaces = installed.map(|extension| extension.server);
     let Some(source) = source else {
+        if server.is_wasm() {
+            let message = "a tool needs its folder as `source` of the kind `tool`";
+            return Err(RpcError::field("server.transport.kind", message));
+        }
         check_definition(&server)?;
         let server = context.extensions.resolve(server).await?;
         return Ok(ConsentPage::new(name, server, replaces, Vec::new()));
@@ -189,12 +194,16 @@ pub(crate) async fn restart(
     Ok(ChangeResult { changed: true })
 }
 
-/// Refuses a name that begins the name of a tool of Rouse, so that no tool of a server shadows it.
+/// Refuses a name that is or begins the name of a tool of Rouse, so that no tool of an extension shadows it.
 fn check_name(context: &Context, name: &ExtensionName) -> Result<(), RpcError> {
-    let prefix = tool_prefix(name);
     let tools = context.gate.tools();
     let mut own = tools.specs().filter(|tool| tool.origin.is_none());
-    match own.find(|tool| tool.name.starts_with(&prefix)) {
+    match own.find(|tool| extension_of_tool(&tool.name).as_ref() == Some(name)) {
+        None if RESERVED_EXTENSION_NAMES.contains(&name.as_str()) => {
+            let message =
+                format!("is reserved for tools of Rouse; choose another name, such as my-{name}");
+            Err(RpcError::field("name", &message))
+        }
         None => Ok(()),
         Some(tool) => {
             let message = format!(
@@ -206,18 +215,13 @@ fn check_name(context: &Context, name: &ExtensionName) -> Result<(), RpcError> {
     }
 }
 
-/// The beginning of the name of every tool of an extension, and of no other tool.
-fn tool_prefix(name: &ExtensionName) -> String {
-    format!("{name}_")
-}
-
 /// Revokes the grants for tools of an extension. Returns their number.
 async fn revoke_grants(context: &Context, name: &ExtensionName) -> Result<usize, RpcError> {
-    let prefix = tool_prefix(name);
     let now = context.clock.now();
     let mut revoked = 0;
     for grant in context.store.grants().await? {
-        if grant.tool.starts_with(&prefix) && context.store.revoke_grant(&grant.id, now).await? {
+        let is_of = extension_of_tool(&grant.tool).as_ref() == Some(name);
+        if is_of && context.store.revoke_grant(&grant.id, now).await? {
             revoked += 1;
         }
     }
@@ -264,7 +268,7 @@ async fn detail(context: &Context, name: ExtensionName) -> Result<ExtensionDetai
     let status = context.extensions.status(&name);
     let sign_in = match &extension.server.transport {
         ServerTransport::Http { .. } => Some(context.extensions.sign_ins().status(&name).await),
-        ServerTransport::Stdio { .. } => None,
+        ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. } => None,
     };
     Ok(ExtensionDetail { name, extension, status, sign_in, tools })
 }

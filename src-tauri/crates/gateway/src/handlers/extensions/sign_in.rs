@@ -70,6 +70,6 @@ pub(crate) async fn sign_out(
 fn redirect_port(extension: &Extension) -> Option<u16> {
     match &extension.server.transport {
         ServerTransport::Http { oauth, .. } => oauth.as_ref()?.redirect_port,
-        ServerTransport::Stdio { .. } => None,
+        ServerTransport::Stdio { .. } | ServerTransport::Wasm { .. } => None,
     }
 }

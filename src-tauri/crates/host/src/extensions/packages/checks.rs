@@ -130,7 +130,9 @@ fn missing_files(name: &ExtensionName, source: &ExtensionSource) -> String {
         ExtensionSource::Npm { version, .. } | ExtensionSource::Pypi { version, .. } => {
             format!(" --version {version}")
         }
-        ExtensionSource::Mcpb { .. } | ExtensionSource::Folder { .. } => String::new(),
+        ExtensionSource::Mcpb { .. }
+        | ExtensionSource::Folder { .. }
+        | ExtensionSource::Tool { .. } => String::new(),
     };
     format!(
         "Its files are not on this computer. Install them with `rouse extensions update {name}{version}`."

@@ -25,17 +25,20 @@ use super::requirements::{keep_requirements, prepare_requirements, write_require
 use super::site::{PackageSite, SwappedFiles, path_text};
 pub(in crate::extensions) use super::steps::InstallError;
 use super::steps::{InstallProgress, run_steps, stop_of};
+use crate::extensions::wasm_tools::{CheckedTool, WasmTools, copy_tool};
 use crate::options::EnvReader;
 
 /// The time limit of an installation.
 const INSTALL_LIMIT: Duration = Duration::from_mins(5);
 
 /// Plans and installs packages.
-pub(in crate::extensions) struct PackageInstaller {
+pub(crate) struct PackageInstaller {
     processes: Arc<dyn ServerProcesses>,
     folders: PathBuf,
     env: EnvReader,
     limit: Duration,
+    /// None in tests of servers.
+    tools: Option<WasmTools>,
     running: Mutex<BTreeMap<ExtensionName, Arc<InstallProgress>>>,
 }
 
@@ -68,12 +71,18 @@ struct SourceFacts {
 
 impl PackageInstaller {
     /// Installs below the private `folders` of all servers.
-    pub(in crate::extensions) fn new(
+    pub(crate) fn new(
         processes: Arc<dyn ServerProcesses>,
         folders: PathBuf,
         env: EnvReader,
     ) -> Self {
-        Self { processes, folders, env, limit: INSTALL_LIMIT, running: Mutex::default() }
+        let (limit, running) = (INSTALL_LIMIT, Mutex::default());
+        Self { processes, folders, env, limit, tools: None, running }
+    }
+
+    /// With tools in Rouse's own sandbox.
+    pub(crate) fn with_tools(self, tools: WasmTools) -> Self {
+        Self { tools: Some(tools), ..self }
     }
 
     /// With another time limit.
@@ -93,13 +102,38 @@ impl PackageInstaller {
         draft: ServerDefinition,
         installed: Option<InstalledPackage>,
     ) -> Result<PlannedPackage, String> {
+        let checked = self.check_tool(&source, &draft).await?;
         let (folders, env, name) = (self.folders.clone(), Arc::clone(&self.env), name.clone());
         let plan = move || {
             let planner = Planner { folders: &folders, env: &env, installed: installed.as_ref() };
-            planner.plan(&name, source, draft)
+            match (source, checked) {
+                (ExtensionSource::Tool { path, sha256 }, Some(checked)) => {
+                    planner.plan_tool(&name, path, sha256.as_deref(), draft, checked)
+                }
+                (source, _) => planner.plan(&name, source, draft),
+            }
         };
         let planned = tokio::task::spawn_blocking(plan).await;
         planned.unwrap_or_else(|error| Err(format!("The package was not planned: {error}.")))
+    }
+
+    /// The facts about the folder of a tool; none for a server.
+    async fn check_tool(
+        &self,
+        source: &ExtensionSource,
+        draft: &ServerDefinition,
+    ) -> Result<Option<CheckedTool>, String> {
+        let ExtensionSource::Tool { path, .. } = source else { return Ok(None) };
+        source.check().map_err(|error| error.to_string())?;
+        if !draft.is_wasm() {
+            let problem =
+                "A tool has no command and no address. Set the kind of its transport to wasm.";
+            return Err(problem.to_owned());
+        }
+        match &self.tools {
+            Some(tools) => tools.check(path).await.map(Some),
+            None => Err("Tools cannot be installed here.".to_owned()),
+        }
     }
 
     /// Begins the only installation of `name`, until the answer is dropped.
@@ -278,6 +312,10 @@ fn prepare_site(site: &PackageSite, source: &ExtensionSource) -> Result<(), Inst
                 .map_err(InstallError::Failed)
         }
         ExtensionSource::Folder { .. } => Ok(()),
+        ExtensionSource::Tool { path, sha256 } => {
+            let sha256 = sha256.as_deref().expect("BUG: a tool was planned without its hash");
+            copy_tool(path, sha256, &site.new).map_err(InstallError::Failed)
+        }
     }
 }
 
@@ -342,7 +380,7 @@ fn read_facts(
                     .map_err(|error| format!("The bundle has no program {command}: {error}."))?;
             }
         }
-        ExtensionSource::Folder { .. } => {}
+        ExtensionSource::Folder { .. } | ExtensionSource::Tool { .. } => {}
     }
     Ok(SourceFacts { source, program, components })
 }

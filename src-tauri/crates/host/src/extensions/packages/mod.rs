@@ -21,5 +21,6 @@ mod checks;
 mod tests;
 
 pub(super) use checks::PackageChecks;
-pub(super) use installer::{InstallError, PackageInstaller};
+pub(super) use installer::InstallError;
+pub(crate) use installer::PackageInstaller;
 pub(crate) use site::packages_folder;

@@ -25,6 +25,7 @@ use super::python::{
 use super::registry::{npm_registry, python_index};
 use super::requirements::has_requirements;
 use super::site::{PackageSite, path_text};
+use crate::extensions::wasm_tools::CheckedTool;
 use crate::options::EnvReader;
 
 /// What a page says about a download.
@@ -95,7 +96,44 @@ impl Planner<'_> {
             ExtensionSource::Folder { path, sha256 } => {
                 self.plan_folder(&site, path, sha256.as_deref(), target)?
             }
+            ExtensionSource::Tool { .. } => {
+                unreachable!("BUG: a tool was planned as a server")
+            }
         };
+        Ok(PlannedPackage { draft, server, plan })
+    }
+
+    /// The plan of a tool's folder that passed its check. The definition has the permissions of the manifest.
+    ///
+    /// # Errors
+    /// The folder is of another tool or content than expected: cause and remedy as sentences.
+    pub(super) fn plan_tool(
+        &self,
+        name: &ExtensionName,
+        path: String,
+        expected: Option<&str>,
+        draft: ServerDefinition,
+        checked: CheckedTool,
+    ) -> Result<PlannedPackage, String> {
+        let CheckedTool { name: own, transport, list, size, claims, notes } = checked;
+        if own != *name {
+            return Err(format!(
+                "The tool is called {own} in tool.toml. Install it as {own}, or change its name there to {name}."
+            ));
+        }
+        let sha256 = list.sha256();
+        check_hash("folder", expected, &sha256)?;
+        let site = PackageSite::new(self.folders, name);
+        let source = ExtensionSource::Tool { path, sha256: Some(sha256) };
+        let installed = self.installed_files(&site, &source);
+        let plan = PackagePlan {
+            changes: installed.map(|installed| PackageChanges::new(installed.changes(&list))),
+            claims: Some(claims),
+            size: Some(size),
+            notes,
+            ..plan_in(&site, source)?
+        };
+        let server = ServerDefinition { transport, ..draft.clone() };
         Ok(PlannedPackage { draft, server, plan })
     }
 
