@@ -92,6 +92,14 @@ async fn tool_of_a_removed_server_names_the_command() {
     assert!(error.contains("`rouse mcp add mail "), "{error}");
 }
 
+/// A misspelt tool of Rouse has no server to install.
+#[tokio::test]
+async fn unknown_single_word_names_no_server() {
+    let outcome = outcome("ecko", open(&[])).await;
+    let error = outcome.error.expect("an error");
+    assert!(error.contains("ecko") && !error.contains("MCP server"), "{error}");
+}
+
 #[tokio::test]
 async fn missing_tool_fails_the_call_with_its_cause() {
     for (missing, part) in [

@@ -306,6 +306,22 @@ async fn key_in_plain_text_is_refused_before_the_page() {
 }
 
 #[tokio::test]
+async fn name_of_a_tool_of_rouse_is_refused() {
+    let fixture = GatewayFixture::new().await;
+    // A gate without coding agents has no tool `delegate`.
+    for name in ["echo", "delegate"] {
+        let mut draft = draft("a");
+        draft["name"] = json!(name);
+        let error = fixture.try_call("extensions.preview", draft).await.expect_err("reserved");
+        assert_eq!(error.data["fields"][0]["path"], json!("name"), "{name}");
+    }
+    let tool = json!({ "name": "weather", "server": { "transport": { "kind": "wasm" } } });
+    let error = fixture.try_call("extensions.preview", tool).await.expect_err("no folder");
+    assert_eq!(error.data["fields"][0]["path"], json!("server.transport.kind"));
+    fixture.stop().await;
+}
+
+#[tokio::test]
 async fn server_that_does_not_start_stays_installed() {
     let fixture = GatewayFixture::new().await;
     let page = fixture.call("extensions.preview", draft("a")).await;

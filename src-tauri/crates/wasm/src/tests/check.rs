@@ -12,7 +12,7 @@ async fn check(component: &ComponentBytes, rest: &str) -> ToolCheck {
     let fixture = GuestFixture::new();
     let folder = fixture.folder.path().join("tool");
     fs::create_dir(&folder).expect("a folder");
-    let head = "name = \"echo\"\ndescription = \"Echoes.\"\nlanguage = \"rust\"\n";
+    let head = "name = \"parrot\"\ndescription = \"Echoes.\"\nlanguage = \"rust\"\n";
     fs::write(folder.join("tool.toml"), format!("{head}{rest}")).expect("a file");
     fs::write(folder.join("tool.wasm"), component.bytes()).expect("a file");
     let clock = Arc::new(StoppedGuestClock(fixture.now));

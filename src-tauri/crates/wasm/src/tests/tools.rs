@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rouse_core::call_progress::ProgressReporter;
@@ -44,23 +44,33 @@ impl ExtensionBook for EmptyToolBook {
     }
 }
 
+const WEATHER: &str = r#"
+    name = "weather"
+    description = "Tells the temperature."
+    language = "javascript"
+    reads_only = true
+    parameters.type = "object"
+    permissions.hosts = ["api.example.com"]
+    [[tests]]
+    name = "any"
+    expected = 1
+"#;
+
 fn manifest() -> ToolManifest {
-    let text = r#"
-        name = "weather"
-        description = "Tells the temperature."
-        language = "javascript"
-        reads_only = true
-        parameters.type = "object"
-        permissions.hosts = ["api.example.com"]
-        [[tests]]
-        name = "any"
-        expected = 1
-    "#;
-    ToolManifest::parse(text).expect("a manifest")
+    ToolManifest::parse(WEATHER).expect("a manifest")
 }
 
 /// The tool of an extension with this transport and list of files.
 fn tool(transport: ServerTransport, files: &str, access: ToolAccess) -> Option<Arc<dyn Tool>> {
+    tool_in(Path::new("/packages/weather"), transport, files, access)
+}
+
+fn tool_in(
+    package_folder: &Path,
+    transport: ServerTransport,
+    files: &str,
+    access: ToolAccess,
+) -> Option<Arc<dyn Tool>> {
     let fixture = GuestFixture::new();
     let ports = WasmToolPorts {
         book: Arc::new(EmptyToolBook),
@@ -77,7 +87,7 @@ fn tool(transport: ServerTransport, files: &str, access: ToolAccess) -> Option<A
     };
     let entry = Extension { package: Some(package), ..Extension::installed(server, UnixMs(0)) };
     let pin = PinnedTool::accept(manifest_tool(&manifest()), access, UnixMs(0));
-    let (package, private) = ("/packages/weather".into(), "/private/weather".into());
+    let (package, private) = (package_folder.to_owned(), "/private/weather".into());
     let folders = WasmToolFolders { package, private };
     wasm_tool(&"weather".parse().expect("a name"), &entry, &pin, folders, Arc::new(ports))
 }
@@ -166,12 +176,18 @@ async fn preview_names_the_hosts_and_the_arguments() {
 /// The files of the package are read after their check, so a change in between is found too.
 #[tokio::test]
 async fn package_without_the_accepted_files_is_not_called() {
-    let tool = tool(weather_transport(), "1", ToolAccess::ReadsOnly).expect("a tool");
+    let package = tempfile::tempdir().expect("a folder");
+    std::fs::write(package.path().join("tool.toml"), WEATHER).expect("a file");
+    std::fs::write(package.path().join("tool.js"), "function run() {}").expect("a file");
+    let tool = tool_in(package.path(), weather_transport(), "1", ToolAccess::ReadsOnly);
+    let tool = tool.expect("a tool");
     let policy = ToolPolicy::for_written_call("weather", &json!({}));
     let PolicyVerdict::Allowed(call) = policy.judge(tool.spec(), json!({})) else {
         panic!("the policy refused the call");
     };
     let output = tool.call(call, &context()).await;
     assert_eq!(output.fault, Some(Fault::Refused));
-    assert!(output.text().contains("`rouse extensions update weather`"), "{}", output.text());
+    let text = output.text();
+    assert!(text.contains("Its files are not the accepted files."), "{text}");
+    assert!(text.contains("`rouse extensions update weather`"), "{text}");
 }
