@@ -1773,6 +1773,14 @@ path: string,
 /**
  * The SHA-256 of the list of files.
  */
+sha256?: string, } | { "kind": "tool", 
+/**
+ * The absolute path.
+ */
+path: string, 
+/**
+ * The SHA-256 of the list of files.
+ */
 sha256?: string, };
 
 /**
@@ -4621,7 +4629,7 @@ error: string | null,
 componentChanges?: Array<string>, };
 
 /**
- * The way to a server.
+ * The way to a server or a tool.
  */
 export type ServerTransport = { "kind": "stdio", 
 /**
@@ -4663,7 +4671,19 @@ headers: { [key in string]: string },
 /**
  * The client of a sign-in; Rouse registers itself when absent.
  */
-oauth?: OAuthClientSettings, };
+oauth?: OAuthClientSettings, } | { "kind": "wasm", 
+/**
+ * Reachable hosts; no network when empty.
+ */
+hosts: Array<string>, 
+/**
+ * Names of secrets for requests to these hosts.
+ */
+secrets: Array<string>, 
+/**
+ * Access to the tool's own folder.
+ */
+files: ToolFileAccess, };
 
 /**
  * `sessions.clear`: deletes the transcript and the taint of a session, but no runs. Refused during a run of the session.
@@ -5386,6 +5406,11 @@ hints: ToolHints, };
  * The place of execution.
  */
 export type ToolDomain = "inProcess" | "container";
+
+/**
+ * Access of a tool to its own folder.
+ */
+export type ToolFileAccess = "none" | "read" | "write";
 
 /**
  * A server's claims about the side effects of a tool. A missing claim means the worst.

@@ -94,7 +94,7 @@ export function requestedForm(form: AgentForm): ServerForm {
     hosts: joinLines([...(form.usesHosts ? hosts : []), server.hosts]),
   };
   const { source } = preset;
-  if (source === undefined || startOf(form) === "program")
+  if (source === undefined || source.kind === "tool" || startOf(form) === "program")
     return { ...added, kind: "command", source: commandLine([command, ...words]) };
   const program = source.kind === "npm" || source.kind === "pypi" ? (source.program ?? "") : "";
   return {

@@ -21,7 +21,7 @@ function hostWith(page: ServerToolsPage = aToolsPage()) {
 /** The engine replaces a program by its absolute path. */
 function resolved(server: ServerDefinition): ServerDefinition {
   const { transport } = server;
-  return transport.kind === "http"
+  return transport.kind !== "stdio"
     ? server
     : { ...server, transport: { ...transport, command: `/usr/bin/${transport.command}` } };
 }

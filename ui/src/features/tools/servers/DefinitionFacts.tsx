@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 
 import { VisibleText } from "@/components/VisibleText";
 import { showUnambiguous } from "@/format/visible";
-import type { ServerDefinition } from "@/platform";
+import type { ServerDefinition, ToolFileAccess } from "@/platform";
 
 import { commandLine } from "./commandLine";
 import styles from "./Servers.module.css";
@@ -109,6 +109,13 @@ function limitFacts(server: ServerDefinition): DefinitionFact[] {
   ];
 }
 
+/** Access of a tool to its own folder. */
+const ownFiles: Record<ToolFileAccess, string> = {
+  none: "None",
+  read: "Reads its own folder",
+  write: "Reads and writes its own folder",
+};
+
 function definitionFacts(server: ServerDefinition): DefinitionFact[] {
   const { transport } = server;
   const limits = limitFacts(server);
@@ -120,6 +127,16 @@ function definitionFacts(server: ServerDefinition): DefinitionFact[] {
       { name: "From", text: "A server that runs elsewhere." },
       { name: "Address", code: [url] },
       { name: "Headers", code: pairLines(headers, ": "), text: "None" },
+      ...limits,
+    ];
+  }
+  if (transport.kind === "wasm") {
+    const { hosts, secrets, files } = transport;
+    return [
+      { name: "Rights", text: "Rouse runs the tool in its own sandbox, with the hosts and files of this page only." },
+      { name: "Hosts", code: hosts, text: "None: no network" },
+      { name: "Secrets", code: secrets, text: "None" },
+      { name: "Files", text: ownFiles[files] },
       ...limits,
     ];
   }
@@ -188,6 +205,7 @@ function handlesOf(text: string): string[] {
 
 /** Names of the secrets that the server gets. */
 export function wantedSecrets({ transport }: ServerDefinition): string[] {
+  if (transport.kind === "wasm") return transport.secrets;
   const pairs = transport.kind === "http" ? transport.headers : transport.environment;
   return [...new Set(Object.values(pairs).flatMap(handlesOf))];
 }

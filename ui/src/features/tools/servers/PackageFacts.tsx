@@ -156,11 +156,12 @@ export const sourceLabels: Record<ExtensionSource["kind"], string> = {
   pypi: "PyPI package",
   mcpb: "Bundle",
   folder: "Folder",
+  tool: "Tool folder",
 };
 
 function sourceName(source: ExtensionSource): string {
   if (source.kind === "mcpb") return source.file;
-  return source.kind === "folder" ? source.path : source.package;
+  return source.kind === "folder" || source.kind === "tool" ? source.path : source.package;
 }
 
 /** The source in one line: kind, name and version. */
@@ -171,7 +172,7 @@ export function sourceLine(source: ExtensionSource): string {
 
 /** Hash of a replaced bundle or folder. */
 function hashLines(source: ExtensionSource): string[] {
-  const isLocal = source.kind === "mcpb" || source.kind === "folder";
+  const isLocal = source.kind === "mcpb" || source.kind === "folder" || source.kind === "tool";
   return isLocal && source.sha256 !== undefined ? [`SHA-256 ${source.sha256}`] : [];
 }
 

@@ -100,6 +100,7 @@ const sameContent: Record<ExtensionSource["kind"], string> = {
   pypi: "The same version installs the files again.",
   mcpb: "The same file is unpacked again.",
   folder: "",
+  tool: "The folder is checked and copied again.",
 };
 
 /** Version or file to change; undefined for a folder, which stays in its place. */
@@ -121,6 +122,8 @@ function renewed(source: ExtensionSource, target: string | undefined, home: stri
         ...(program !== undefined && { program }),
       };
     }
+    case "tool":
+      return { kind: "tool", path: source.path };
     case "mcpb":
       return { kind: "mcpb", file: pathOf(target ?? source.file, home), config: source.config };
     case "folder":

@@ -86,7 +86,7 @@ export function definitionFrom(
   const source = packageSource(form, kind, home, problems);
   if (Object.keys(problems).length > 0 || typeof pairs === "string") return { problems };
   if (transport.kind === "http") transport.headers = pairs;
-  else transport.environment = { ...transport.environment, ...pairs };
+  else if (transport.kind === "stdio") transport.environment = { ...transport.environment, ...pairs };
   const definition: ServerDefinition = {
     transport,
     ...(form.isAgent && { protocol: "acp" as const }),
@@ -204,6 +204,8 @@ export function serverFormFrom(name: string, server: ServerDefinition, installed
     const { url, headers, oauth } = transport;
     return { ...form, source: url, pairs: pairLines(headers, ": "), ...(oauth && { oauth }) };
   }
+  // A tool of Rouse's own sandbox has no form: its folder says everything.
+  if (transport.kind === "wasm") return { ...form, hosts: transport.hosts.join("\n") };
   const stdio = {
     ...form,
     pairs: pairLines(transport.environment, "="),
@@ -217,7 +219,7 @@ export function serverFormFrom(name: string, server: ServerDefinition, installed
   const { source } = installed;
   return {
     ...stdio,
-    kind: source.kind,
+    kind: source.kind === "tool" ? "folder" : source.kind,
     source: sourceText(source),
     ...(source.kind === "folder"
       ? { words: whole }

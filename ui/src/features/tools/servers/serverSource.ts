@@ -62,6 +62,7 @@ export function sourceText(source: ExtensionSource): string {
     case "mcpb":
       return source.file;
     case "folder":
+    case "tool":
       return source.path;
   }
 }

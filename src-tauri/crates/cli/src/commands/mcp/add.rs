@@ -52,7 +52,7 @@ Examples:
   rouse mcp add docs --url https://mcp.example.org/v1 --header 'Authorization: Bearer {{secret:docs}}'
   rouse mcp add cal --from mcp.json
   rouse mcp add fs --npm @modelcontextprotocol/server-filesystem@2025.11.25 --folder ~/Notes -- ~/Notes
-  rouse mcp add time --pypi mcp-server-time==2025.9.25
+  rouse mcp add clock --pypi mcp-server-time==2025.9.25
   rouse mcp add mail --entry io.example/mail@1.2.3
 ";
 
