@@ -146,12 +146,6 @@ impl Home {
         self.root.join("compiled-tools")
     }
 
-    /// The hashes of these files.
-    #[cfg(feature = "wasm")]
-    pub(crate) fn compiled_hashes(&self) -> PathBuf {
-        self.root.join("compiled-tools.json")
-    }
-
     /// The skills that were downloaded from a registry.
     pub(crate) fn registry_downloads(&self) -> PathBuf {
         self.root.join("registry")

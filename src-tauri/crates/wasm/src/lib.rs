@@ -32,8 +32,7 @@ pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};
 pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine};
 pub use limits::GuestLimits;
 pub use manifest::{
-    CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest,
-    ToolTest,
+    CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolManifest, ToolTest,
 };
 pub use permissions::{GrantedHost, InvalidHost, ToolPermissions};
 pub use script_engine::script_engine;

@@ -69,7 +69,7 @@ impl Components {
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = Arc::new(ToolRegistry::new(tools)?);
         let (book, vault) = (Arc::clone(&self.book), Arc::clone(&self.secrets));
-        let servers = Servers::open(options, book, vault, &http);
+        let servers = Servers::open(options, self.store.clone(), book, vault, &http);
         servers.offer_in(Arc::clone(&registry));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));

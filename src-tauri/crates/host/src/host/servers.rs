@@ -44,6 +44,7 @@ impl Servers {
     /// Opens the extensions of the data directory; starts nothing.
     pub(super) fn open(
         options: &HostOptions,
+        store: Store,
         secrets: Arc<SecretBook>,
         vault: Arc<SecretVault>,
         http: &HttpConfig,
@@ -72,7 +73,7 @@ impl Servers {
             sign_ins: Arc::new(SignInVault::new(home.sign_ins(), vault)),
             clock,
         });
-        let wasm = WasmTools::open(options, Arc::clone(&installed), http);
+        let wasm = WasmTools::open(options, store, Arc::clone(&installed), http);
         Self { installed, pool, wasm, agents, processes, accepted_urls }
     }
 

@@ -142,11 +142,16 @@ impl Engine {
     }
 
     async fn calls_of(&self, run: &Run) -> Result<InterruptedCalls, StoreError> {
+        let approvals = self.store.approvals_of_run(&run.id).await?;
+        let newest = approvals.last();
+        // An unused decision is for a call that has not begun, also after a call that asked for it.
+        if newest.is_some_and(Approval::has_unused_decision) {
+            return Ok(InterruptedCalls::Decided);
+        }
         if self.store.has_unrepeatable_step(&run.id).await? {
             return Ok(InterruptedCalls::Unrepeatable);
         }
-        let approvals = self.store.approvals_of_run(&run.id).await?;
-        let continues = approvals.last().is_some_and(Approval::resumes_run);
+        let continues = newest.is_some_and(Approval::resumes_run);
         Ok(if continues { InterruptedCalls::Decided } else { InterruptedCalls::Repeatable })
     }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::extension::ToolFileAccess;
+use rouse_core::extension::ToolLanguage;
 use rouse_core::time::Zones;
 use rouse_core::{Clock, UnixMs};
 use serde::Serialize;
@@ -26,7 +27,7 @@ use crate::engine::ENGINE_VERSION;
 use crate::guest::{Guest, WasmRuntime};
 use crate::host::{GuestPorts, ToolLog, replace_handles};
 use crate::limits::GuestLimits;
-use crate::manifest::{MANIFEST_FILE, ManifestProblem, ToolLanguage, ToolManifest, ToolTest};
+use crate::manifest::{MANIFEST_FILE, ManifestProblem, ToolManifest, ToolTest};
 
 /// The clock of tests: 2026-01-01T00:00:00Z.
 pub const TEST_NOW: UnixMs = UnixMs(1_767_225_600_000);

@@ -11,10 +11,9 @@ mod test_case;
 
 use std::collections::BTreeMap;
 
-use rouse_core::extension::ExtensionName;
-use serde::{Deserialize, Serialize};
+use rouse_core::extension::{ExtensionName, ToolLanguage};
+use serde::Serialize;
 use serde_json::Value;
-use strum::{EnumString, IntoStaticStr, VariantNames};
 
 pub use problem::ManifestProblem;
 pub use test_case::{CannedHttpExchange, ExpectedResult, ToolTest};
@@ -49,37 +48,4 @@ pub struct ToolManifest {
     pub dependencies: BTreeMap<String, String>,
     /// The tests.
     pub tests: Vec<ToolTest>,
-}
-
-/// The language of a tool.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    EnumString,
-    IntoStaticStr,
-    VariantNames,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum ToolLanguage {
-    /// A script, `tool.js`.
-    JavaScript,
-    /// A component, `tool.wasm`.
-    Rust,
-}
-
-impl ToolLanguage {
-    /// The file that a call runs.
-    #[must_use]
-    pub const fn file(self) -> &'static str {
-        match self {
-            Self::JavaScript => "tool.js",
-            Self::Rust => "tool.wasm",
-        }
-    }
 }

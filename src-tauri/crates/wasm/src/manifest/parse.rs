@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use jsonschema::{PatternOptions, Validator};
-use rouse_core::extension::{ExtensionName, RESERVED_EXTENSION_NAMES, ToolFileAccess};
+use rouse_core::extension::{
+    ExtensionName, RESERVED_EXTENSION_NAMES, ToolFileAccess, ToolLanguage,
+};
 use rouse_core::text::{MAX_DEPTH, has_hidden_text, has_visible_text, is_within_depth, suggest};
 use serde_json::Value;
 use strum::VariantNames as _;
@@ -14,7 +16,7 @@ use toml::Table;
 
 use super::fields::{Fields, Problems};
 use super::test_case::read_test;
-use super::{MAX_MANIFEST_BYTES, ManifestProblem, ToolLanguage, ToolManifest, ToolTest};
+use super::{MAX_MANIFEST_BYTES, ManifestProblem, ToolManifest, ToolTest};
 use crate::permissions::ToolPermissions;
 
 /// Problems that are listed; each unknown key is one.

@@ -1,7 +1,7 @@
 //! Recovery of interrupted runs after the end of the process.
 //!
-//! Owns the choice: an agent run resumes from the journal, as does a tool-call run whose approved call has not begun
-//! (the approval is bound to this run). Any other run is repeated by a new run, unless a call may have had an
+//! Owns the choice: an agent run resumes from the journal, as does a run of a single call (a tool call, or the task of a
+//! coding agent) whose approved call has not begun (the approval is bound to this run). Any other run is repeated by a new run, unless a call may have had an
 //! unrepeatable effect or the run was a rerun already. Everything is bounded: a job that crashes the process must not
 //! do so in a loop.
 
@@ -37,13 +37,12 @@ const MOST_ATTEMPTS: u32 = 3;
 
 /// Whether the journal holds every step, or the run has done nothing since the decision.
 fn can_resume(job: &Job, run: &Run, calls: InterruptedCalls) -> bool {
-    match &job.payload {
-        Payload::AgentTurn(_) => run.payload["kind"] == "agentTurn",
-        Payload::ToolCall(_) => {
-            run.payload["kind"] == "toolCall" && calls == InterruptedCalls::Decided
-        }
+    let has_journal = match &job.payload {
+        Payload::AgentTurn(turn) => turn.agent.is_none() || calls == InterruptedCalls::Decided,
+        Payload::ToolCall(_) => calls == InterruptedCalls::Decided,
         Payload::SystemEvent { .. } => false,
-    }
+    };
+    has_journal && run.payload["kind"] == job.payload.kind()
 }
 
 /// Decides the recovery of an interrupted run by the job's misfire policy.
@@ -134,6 +133,21 @@ mod tests {
             Recovery::Resume,
             "changed since"
         );
+    }
+
+    #[test]
+    fn task_of_a_coding_agent_is_never_started_again() {
+        use super::super::fixtures::job_doing;
+        let turn = serde_json::json!({ "kind": "agentTurn", "message": "Fix.", "agent": "coder" });
+        let job = job_doing(turn.clone());
+        let run = Run { payload: turn, ..run() };
+        for (calls, expected) in [
+            (InterruptedCalls::Unrepeatable, Recovery::KeepInterrupted),
+            (InterruptedCalls::Decided, Recovery::Resume),
+            (InterruptedCalls::Repeatable, Recovery::Rerun),
+        ] {
+            assert_eq!(recover(Some(&job), &run, calls, NOW), expected, "{calls:?}");
+        }
     }
 
     #[test]

@@ -6,9 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+use rouse_core::extension::ToolLanguage;
 use rouse_core::extension::package::PackageSize;
 use rouse_core::text::escape_line;
-use rouse_wasm::{ToolCheck, ToolFolder, ToolLanguage, ToolManifest, file_list, tool_transport};
+use rouse_wasm::{ToolCheck, ToolFolder, ToolManifest, file_list, tool_transport};
 
 use super::checked_tool::CheckedTool;
 

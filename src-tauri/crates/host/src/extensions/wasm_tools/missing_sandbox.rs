@@ -11,6 +11,7 @@ use rouse_core::extension::{
     UnavailableKind,
 };
 use rouse_core::tool::{BoxFuture, Tool};
+use rouse_store::Store;
 use rouse_tools::HttpConfig;
 
 use super::checked_tool::CheckedTool;
@@ -31,7 +32,12 @@ const REMEDY: &str = "Use a build with the feature `wasm`.";
 pub(crate) struct WasmTools;
 
 impl WasmTools {
-    pub(crate) fn open(_: &HostOptions, _: Arc<InstalledExtensions>, _: &HttpConfig) -> Self {
+    pub(crate) fn open(
+        _: &HostOptions,
+        _: Store,
+        _: Arc<InstalledExtensions>,
+        _: &HttpConfig,
+    ) -> Self {
         Self
     }
 

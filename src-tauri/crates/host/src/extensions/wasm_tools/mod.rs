@@ -7,7 +7,7 @@
 #[cfg(feature = "wasm")]
 mod check;
 #[cfg(feature = "wasm")]
-mod compiled_hash_file;
+mod stored_hashes;
 #[cfg(feature = "wasm")]
 mod sandbox;
 #[cfg(not(feature = "wasm"))]

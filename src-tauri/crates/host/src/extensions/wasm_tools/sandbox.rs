@@ -11,6 +11,7 @@ use rouse_core::extension::{
     UnavailableKind, compare_listing,
 };
 use rouse_core::tool::{BoxFuture, Tool};
+use rouse_store::Store;
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig};
 use rouse_wasm::{
     ComponentCache, ToolChecker, ToolFolder, ToolManifest, WasmRuntime, WasmToolFolders,
@@ -19,8 +20,8 @@ use rouse_wasm::{
 
 use super::check::checked_tool;
 use super::checked_tool::CheckedTool;
-use super::compiled_hash_file::CompiledHashFile;
 use super::listed_state::{is_listed, listed_status, open_listed};
+use super::stored_hashes::StoredHashes;
 use super::unavailable::{changed_files, unavailable};
 use crate::extensions::installed::InstalledExtensions;
 use crate::extensions::packages::packages_folder;
@@ -40,11 +41,12 @@ impl WasmTools {
     /// The tools of the extensions that are `installed`. Starts and compiles nothing.
     pub(crate) fn open(
         options: &HostOptions,
+        store: Store,
         installed: Arc<InstalledExtensions>,
         http: &HttpConfig,
     ) -> Self {
         let home = &options.home;
-        let hashes = Arc::new(CompiledHashFile::open(home.compiled_hashes()));
+        let hashes = Arc::new(StoredHashes { store, clock: Arc::clone(&options.clock) });
         let program = options.wasm_compiler.clone();
         let runtime = WasmRuntime::new(ComponentCache::new(home.compiled_tools(), program, hashes));
         let (runtime, engine) = (Arc::new(runtime), script_engine());
