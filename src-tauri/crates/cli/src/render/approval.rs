@@ -150,8 +150,12 @@ fn values_text(value: &InputValueKind) -> String {
     }
 }
 
-/// The tool and the most telling argument.
+/// The tool and the most telling argument, or the coding agent and its action.
 pub(crate) fn call_text(approval: &ApprovalView) -> String {
+    if let Some(agent) = &approval.agent {
+        let action = approval.preview.lines().next().unwrap_or_default();
+        return shorten(&format!("{agent}: {action}"), 48);
+    }
     let argument = TELLING.iter().find_map(|key| approval.arguments[key].as_str());
     let argument = argument.map_or_else(|| approval.arguments.to_string(), str::to_owned);
     shorten(&format!("{} {argument}", approval.tool), 48)

@@ -190,7 +190,7 @@ fn finish_agent(
         anstream::println!("{}", serde_json::to_string_pretty(installed)?);
     } else {
         anstream::println!(
-            "{name} is installed. Try it: rouse tools try delegate --arguments '{{\"agent\":\"{name}\",\"task\":\"Say hello.\"}}'\nUse it in a job: rouse cron add … --agent {name} --message TASK"
+            "{name} is installed. Try it: rouse tools try delegate '{{\"agent\":\"{name}\",\"task\":\"Say hello.\"}}'\nUse it in a job: rouse cron add … --agent {name} --message TASK"
         );
     }
     Ok(())
