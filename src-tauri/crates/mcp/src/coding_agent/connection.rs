@@ -35,7 +35,13 @@ const CLIENT_NAME: &str = "rouse";
 /// A message of the agent.
 pub(super) enum AgentEvent {
     Update(Box<SessionNotification>),
-    Permission(Box<RequestPermissionRequest>, Responder<RequestPermissionResponse>),
+    Permission(Box<PermissionEvent>),
+}
+
+/// A permission request with the way of its answer.
+pub(super) struct PermissionEvent {
+    pub(super) request: RequestPermissionRequest,
+    pub(super) responder: Responder<RequestPermissionResponse>,
 }
 
 /// Why a coding agent does not work, as sentences.
@@ -156,8 +162,8 @@ async fn drive(
         )
         .on_receive_request(
             async move |request: RequestPermissionRequest, responder, _| {
-                let event = AgentEvent::Permission(Box::new(request), responder);
-                drop(permissions.send(event).await);
+                let event = Box::new(PermissionEvent { request, responder });
+                drop(permissions.send(AgentEvent::Permission(event)).await);
                 Ok(())
             },
             on_receive_request!(),

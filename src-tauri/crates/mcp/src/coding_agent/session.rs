@@ -17,7 +17,7 @@ use agent_client_protocol::v1::schema::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use super::connection::{AgentConnection, AgentError, AgentEvent};
+use super::connection::{AgentConnection, AgentError, AgentEvent, PermissionEvent};
 use super::permission::{PermissionDecision, action_hash, answer_of, details_of};
 use super::task_record::{TaskRecord, title_of};
 use crate::connection::ProgressSink;
@@ -210,8 +210,9 @@ impl AgentSession {
                 }
             }
             AgentEvent::Update(_) => {}
-            AgentEvent::Permission(request, responder) => {
-                let RequestPermissionRequest { tool_call, options, .. } = *request;
+            AgentEvent::Permission(event) => {
+                let PermissionEvent { request, responder } = *event;
+                let RequestPermissionRequest { tool_call, options, .. } = request;
                 let action = self.record.merged(&tool_call);
                 self.waiting.push_back(WaitingRequest { action, options, responder });
             }
