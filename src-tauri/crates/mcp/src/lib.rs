@@ -14,7 +14,7 @@ mod conformance;
 mod coding_agent;
 
 pub use catalogue::RefusedServerTool;
-pub use coding_agent::{AgentFacts, CodingAgents, CodingAgentsConfig};
+pub use coding_agent::{CodingAgents, CodingAgentsConfig};
 pub use conformance::visit_server;
 pub use servers::{ServerCatalogue, ServerPool, ServerPoolConfig};
 pub use sign_in::{ServerSignIns, SignInError, SignInErrorKind};

@@ -13,16 +13,13 @@ use std::time::Duration;
 use rouse_core::approval::{Surroundings, canonical};
 use rouse_core::extension::package::FileList;
 use rouse_core::extension::{
-    Extension, ExtensionBook, ExtensionName, PinnedTool, ServerTransport, ToolAccess,
-    ToolDefinition, ToolFileAccess, ToolHints, ToolOrigin, tool_name,
+    Extension, ExtensionBook, ExtensionName, PinnedTool, ServerTransport, ToolDefinition,
+    ToolFileAccess, ToolHints,
 };
 use rouse_core::http_exchange::HttpExchange;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::text::{escape_invisible, hex_digits};
-use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolDomain,
-    ToolOutput, ToolSpec,
-};
+use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -89,12 +86,7 @@ pub fn wasm_tool(
     folders: WasmToolFolders,
     ports: Arc<WasmToolPorts>,
 ) -> Option<Arc<dyn Tool>> {
-    let approval = match pin.access {
-        ToolAccess::ReadsOnly => ApprovalRule::Never,
-        ToolAccess::Ask => ApprovalRule::UnlessGranted,
-        ToolAccess::AlwaysAsk => ApprovalRule::Always,
-        ToolAccess::Off => return None,
-    };
+    let approval = pin.access.approval_rule()?;
     let permissions = permissions_of(&entry.server.transport)?;
     let files_hash = entry.package.as_ref()?.files.sha256.clone();
     let seconds = entry.server.call_timeout_seconds.unwrap_or(DEFAULT_CALL_SECONDS);
@@ -102,7 +94,7 @@ pub fn wasm_tool(
     let definition = serde_json::to_value(&entry.server).expect("BUG: a definition is JSON");
     let definition_hash = hex_digits(&Sha256::digest(canonical(&definition).as_bytes()));
     Some(Arc::new(WasmTool {
-        spec: spec(extension, entry, pin, approval, time),
+        spec: entry.tool_spec(extension, pin, approval, time + PREPARATION_TIME),
         extension: extension.clone(),
         surroundings: Surroundings {
             confinement: Some(format!("in Rouse's own sandbox. {}", reach_text(&permissions))),
@@ -150,44 +142,6 @@ fn permissions_of(transport: &ServerTransport) -> Option<ToolPermissions> {
     let hosts: Result<_, _> = hosts.iter().map(|host| host.parse()).collect();
     let hosts = hosts.inspect_err(|problem| tracing::warn!(%problem, "a tool cannot be offered"));
     Some(ToolPermissions { hosts: hosts.ok()?, secrets: secrets.clone(), files: *files })
-}
-
-fn spec(
-    extension: &ExtensionName,
-    entry: &Extension,
-    pin: &PinnedTool,
-    approval: ApprovalRule,
-    time: Duration,
-) -> ToolSpec {
-    let definition = &pin.definition;
-    let reads_only = approval == ApprovalRule::Never;
-    ToolSpec {
-        name: tool_name(extension, &definition.name),
-        label: None,
-        description: definition.description.clone(),
-        parameters: definition.input_schema.clone(),
-        annotations: Annotations {
-            read_only: reads_only,
-            destructive: !reads_only,
-            idempotent: reads_only,
-            open_world: entry.server.is_open_world(),
-        },
-        approval,
-        domain: ToolDomain::InProcess,
-        rate: RateLimit::USUAL,
-        call_for: time + PREPARATION_TIME,
-        untrusted_output: true,
-        sensitive: Vec::new(),
-        shell_text: Vec::new(),
-        attended_only: false,
-        listed_only: false,
-        origin: Some(ToolOrigin {
-            extension: extension.clone(),
-            raw_name: definition.name.clone(),
-            version: entry.reported_version.clone(),
-            hash: pin.hash.clone(),
-        }),
-    }
 }
 
 /// What a call can reach, as sentences.

@@ -10,7 +10,6 @@ use rouse_core::extension::{DELEGATE, ExtensionName};
 use rouse_core::job::AgentTurn;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
-use rouse_core::tool::ToolContext;
 use rouse_core::turn::outcome_of_report;
 use rouse_core::{Cause, Job};
 use serde_json::{Value, json};
@@ -72,7 +71,7 @@ impl AgentDriver {
             is_tainted: !is_written,
             rate_limit_wait: Duration::ZERO,
         };
-        let context = ToolContext { ..self.tool_context(run, Some(job), sandbox_of(job)) };
+        let context = self.tool_context(run, Some(job), sandbox_of(job));
         let request = call_request(DELEGATE, &arguments);
         let called = self.single_call(run, &policy, request, &context, cancel).await?;
         if called.output.is_error() {

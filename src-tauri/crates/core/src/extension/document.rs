@@ -5,16 +5,19 @@
 //! lead to a change.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
 use super::definition::ServerDefinition;
-use super::name::ExtensionName;
+use super::name::{ExtensionName, tool_name};
+use super::origin::ToolOrigin;
 use super::package::InstalledPackage;
 use super::pin::{HeldTool, ToolDefinition, ToolHints};
 use crate::UnixMs;
+use crate::tool::{Annotations, ApprovalRule, RateLimit, ToolDomain, ToolSpec};
 
 /// The installed extensions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -113,6 +116,48 @@ pub enum ToolAccess {
     Off,
 }
 
+impl Extension {
+    /// The spec of an accepted tool: the access that the person chose decides, and no claim of the tool.
+    #[must_use]
+    pub fn tool_spec(
+        &self,
+        name: &ExtensionName,
+        pin: &PinnedTool,
+        approval: ApprovalRule,
+        call_for: Duration,
+    ) -> ToolSpec {
+        let definition = &pin.definition;
+        let reads_only = approval == ApprovalRule::Never;
+        ToolSpec {
+            name: tool_name(name, &definition.name),
+            label: None,
+            description: definition.description.clone(),
+            parameters: definition.input_schema.clone(),
+            annotations: Annotations {
+                read_only: reads_only,
+                destructive: !reads_only,
+                idempotent: reads_only,
+                open_world: self.server.is_open_world(),
+            },
+            approval,
+            domain: ToolDomain::InProcess,
+            rate: RateLimit::USUAL,
+            call_for,
+            untrusted_output: true,
+            sensitive: Vec::new(),
+            shell_text: Vec::new(),
+            attended_only: false,
+            listed_only: false,
+            origin: Some(ToolOrigin {
+                extension: name.clone(),
+                raw_name: definition.name.clone(),
+                version: self.reported_version.clone(),
+                hash: pin.hash.clone(),
+            }),
+        }
+    }
+}
+
 impl PinnedTool {
     /// The pin of a tool that a person accepts at `now`.
     #[must_use]
@@ -122,6 +167,17 @@ impl PinnedTool {
 }
 
 impl ToolAccess {
+    /// The approval rule of the calls; none for a tool that is not offered.
+    #[must_use]
+    pub const fn approval_rule(self) -> Option<ApprovalRule> {
+        match self {
+            Self::ReadsOnly => Some(ApprovalRule::Never),
+            Self::Ask => Some(ApprovalRule::UnlessGranted),
+            Self::AlwaysAsk => Some(ApprovalRule::Always),
+            Self::Off => None,
+        }
+    }
+
     /// The proposal on the consent page for a tool with these hints. The person decides.
     #[must_use]
     pub const fn suggested(hints: ToolHints) -> Self {

@@ -118,8 +118,8 @@ impl GatewayExtensions {
         &self,
         name: &ExtensionName,
     ) -> Result<ServerInspection, ServerUnavailable> {
-        let facts = self.agents.inspect(name).await?;
-        self.installed.record_listing(name, facts.version, &ToolListing::default());
+        let version = self.agents.inspect(name).await?;
+        self.installed.record_listing(name, version, &ToolListing::default());
         Ok(ServerInspection::default())
     }
 

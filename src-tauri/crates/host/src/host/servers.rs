@@ -64,7 +64,6 @@ impl Servers {
             book: Arc::clone(&installed) as _,
             processes: Arc::clone(&processes),
             folders: line_processes,
-            clock: Arc::clone(&clock),
         });
         let pool = ServerPool::new(ServerPoolConfig {
             book: Arc::clone(&installed) as _,

@@ -6,12 +6,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rouse_core::RunId;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, ServerProcesses, ServerUnavailable, TaskFolders,
     UnavailableKind,
 };
 use rouse_core::tool::Tool;
-use rouse_core::{Clock, RunId};
 
 use super::connection::{AgentConnection, AgentError};
 use super::tool::DelegateTool;
@@ -26,17 +26,6 @@ pub struct CodingAgentsConfig {
     pub processes: Arc<dyn ServerProcesses>,
     /// Finds the folders of tasks.
     pub folders: Arc<dyn TaskFolders>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-}
-
-/// The facts that an agent reports at its start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentFacts {
-    /// Name and version.
-    pub version: Option<String>,
-    /// Whether a task continues after a restart while it waits for the person.
-    pub can_resume: bool,
 }
 
 /// The installed coding agents and their waiting tasks. Cheap to clone.
@@ -60,11 +49,11 @@ impl CodingAgents {
         (!agents.is_empty()).then(|| Arc::new(DelegateTool::new(self.clone(), &agents)) as _)
     }
 
-    /// Starts the agent once, without a session.
+    /// Starts the agent once, without a session. Returns the name and the version that it reports.
     ///
     /// # Errors
     /// The agent is not installed or did not start.
-    pub async fn inspect(&self, name: &ExtensionName) -> Result<AgentFacts, ServerUnavailable> {
+    pub async fn inspect(&self, name: &ExtensionName) -> Result<Option<String>, ServerUnavailable> {
         let entry = self.config.book.get(name).filter(|entry| entry.server.is_coding_agent());
         let entry = entry.ok_or_else(|| ServerUnavailable::not_installed(name))?;
         let connection =
@@ -74,12 +63,8 @@ impl CodingAgents {
                 reason: error.to_string(),
                 remedy: format!("See its definition with `rouse extensions show {name}`."),
             })?;
-        let facts = AgentFacts {
-            version: connection.version(),
-            can_resume: connection.facts.agent_capabilities.load_session,
-        };
         connection.stop().await;
-        Ok(facts)
+        Ok(connection.version())
     }
 
     /// The runs with a task that waits for a person.

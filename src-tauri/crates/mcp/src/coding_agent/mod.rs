@@ -16,4 +16,4 @@ mod tool;
 #[cfg(test)]
 mod tests;
 
-pub use agents::{AgentFacts, CodingAgents, CodingAgentsConfig};
+pub use agents::{CodingAgents, CodingAgentsConfig};

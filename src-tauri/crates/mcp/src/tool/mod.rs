@@ -22,14 +22,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::approval::Surroundings;
-use rouse_core::extension::{
-    Extension, ExtensionName, PinnedTool, ToolAccess, ToolOrigin, tool_name,
-};
+use rouse_core::extension::{Extension, ExtensionName, PinnedTool};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::text::{escape_invisible, escape_line, first_line, strip_invisible};
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Destination, Fault, RateLimit, Tool, ToolContext,
-    ToolDomain, ToolOutput, ToolSpec,
+    ApprovalRule, BoxFuture, Destination, Fault, Tool, ToolContext, ToolOutput, ToolSpec,
 };
 use serde_json::Value;
 
@@ -66,12 +63,7 @@ pub(crate) fn server_tool(
     pin: &PinnedTool,
     calls: Arc<dyn ServerCalls>,
 ) -> Option<Arc<dyn Tool>> {
-    let approval = match pin.access {
-        ToolAccess::ReadsOnly => ApprovalRule::Never,
-        ToolAccess::Ask => ApprovalRule::UnlessGranted,
-        ToolAccess::AlwaysAsk => ApprovalRule::Always,
-        ToolAccess::Off => return None,
-    };
+    let approval = pin.access.approval_rule()?;
     let parameters = match normalise(&pin.definition.input_schema) {
         Ok(parameters) => parameters,
         Err(problem) => {
@@ -101,42 +93,18 @@ fn spec(
     parameters: Value,
 ) -> ToolSpec {
     let definition = &pin.definition;
-    let reads_only = approval == ApprovalRule::Never;
     let title = definition.title.as_deref().unwrap_or_default();
     let label = first_line(title, MAX_LABEL, strip_invisible);
+    let idle_seconds = entry.server.call_timeout_seconds.unwrap_or(DEFAULT_CALL_SECONDS);
+    let call_for = Duration::from_secs(u64::from(idle_seconds) * PROGRESS_FACTOR);
+    let spec = entry.tool_spec(extension, pin, approval, call_for);
     let description = if definition.description.trim().is_empty() {
         format!("The tool {} of the server {extension}.", definition.name)
     } else {
-        definition.description.clone()
+        spec.description
     };
-    let idle_seconds = entry.server.call_timeout_seconds.unwrap_or(DEFAULT_CALL_SECONDS);
-    ToolSpec {
-        name: tool_name(extension, &definition.name),
-        label: (!label.is_empty()).then_some(label),
-        description,
-        parameters,
-        annotations: Annotations {
-            read_only: reads_only,
-            destructive: !reads_only,
-            idempotent: reads_only,
-            open_world: entry.server.is_open_world(),
-        },
-        approval,
-        domain: ToolDomain::InProcess,
-        rate: RateLimit::USUAL,
-        call_for: Duration::from_secs(u64::from(idle_seconds) * PROGRESS_FACTOR),
-        untrusted_output: true,
-        sensitive: Vec::new(),
-        shell_text: Vec::new(),
-        attended_only: false,
-        listed_only: false,
-        origin: Some(ToolOrigin {
-            extension: extension.clone(),
-            raw_name: definition.name.clone(),
-            version: entry.reported_version.clone(),
-            hash: pin.hash.clone(),
-        }),
-    }
+    let label = (!label.is_empty()).then_some(label);
+    ToolSpec { label, description, parameters, ..spec }
 }
 
 impl Tool for ServerTool {

@@ -3,11 +3,13 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use rouse_core::call_progress::ProgressReporter;
-use rouse_core::extension::{ServerDefinition, ServerTransport, ToolDefinition, ToolHints};
+use rouse_core::extension::{
+    ServerDefinition, ServerTransport, ToolAccess, ToolDefinition, ToolHints, ToolOrigin, tool_name,
+};
 use rouse_core::input_request::{InputBody, InputReply};
 use rouse_core::policy::{PolicyVerdict, ToolPolicy};
 use rouse_core::schedule::Zone;
-use rouse_core::tool::{PendingCleanup, SandboxMode, ToolEffect};
+use rouse_core::tool::{Annotations, PendingCleanup, SandboxMode, ToolEffect};
 use rouse_core::{RunId, UnixMs};
 use rouse_testkit::ManualClock;
 use serde_json::{Map, json};

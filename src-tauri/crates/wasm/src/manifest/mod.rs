@@ -26,7 +26,7 @@ pub const MANIFEST_FILE: &str = "tool.toml";
 /// Largest manifest.
 pub(crate) const MAX_MANIFEST_BYTES: usize = 64 << 10;
 
-/// What a tool is, and what it may use.
+/// The facts and the permissions of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolManifest {
