@@ -23,6 +23,7 @@ pub use budget::{
     RunBudgets,
 };
 pub use condition::{ConditionEvaluator, ConditionInput, event_variable};
+pub use context::build_tool::{BUILD_TOOLS, build_tool_task};
 pub use context::offered_tools::OfferedTools;
 pub use context::prompt::{offered_tools, policy_of, sandbox_of, without_unusable_grants};
 pub use context::window::context_tokens;

@@ -8,7 +8,7 @@ use rouse_core::channel::{ChannelName, SharedDirectory};
 use rouse_core::extension::package::{ExtensionSource, FileChange, PackagePlan};
 use rouse_core::extension::{
     ExtensionBook, ExtensionName, PinnedTool, ServerDefinition, ServerStatus, ServerUnavailable,
-    ToolAccess,
+    ToolAccess, ToolBuilds,
 };
 use rouse_core::routines::Routines;
 use rouse_core::settings::BudgetSection;
@@ -51,6 +51,8 @@ pub struct Context {
     pub secrets: Arc<dyn Secrets>,
     /// The installed extensions and their servers.
     pub extensions: Arc<dyn Extensions>,
+    /// The built tools.
+    pub tool_builds: Arc<dyn ToolBuilds>,
     /// The registries of servers and skills.
     pub registries: Arc<dyn Registries>,
     /// The jobs, for programs outside Rouse.

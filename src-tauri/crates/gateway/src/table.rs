@@ -14,7 +14,7 @@ use crate::error::RpcError;
 use crate::handlers::{
     approvals, backup, channels, chat, config, cron, deliveries, devices, extensions, grants,
     heartbeat, hooks, mcp_access, models, providers, registries, runs, secrets, sessions, skills,
-    spending, system, tools,
+    spending, system, tool_builds, tools,
 };
 use crate::wire::*;
 
@@ -122,6 +122,11 @@ methods! {
     "tools.catalog" [Read] => tools::catalog(EmptyObject) -> ToolsCatalogResult;
     "tools.effective" [Read] => tools::effective(ToolsEffectiveParams) -> ToolsEffectiveResult;
     "tools.try" [Write] => tools::try_call(ToolsTryParams) -> ToolsTryResult;
+    "tools.build" [Write] => tool_builds::build(ToolsBuildParams) -> ToolsBuildResult;
+    "tools.builds" [Read] => tool_builds::builds(EmptyObject) -> ToolBuildsResult;
+    "tools.source" [Read] => tool_builds::source(ToolBuildParams) -> ToolBuildDetail;
+    "tools.check" [Admin] => tool_builds::check(ToolsCheckParams) -> ToolBuild;
+    "tools.removeBuilds" [Admin] => tool_builds::remove(BuiltToolRef) -> ChangeResult;
     "skills.list" [Read] => skills::list(EmptyObject) -> SkillsListResult;
     "skills.trust" [Admin] => skills::trust(SkillTrustParams) -> SkillView;
     "skills.distrust" [Admin] => skills::distrust(SkillRef) -> SkillView;

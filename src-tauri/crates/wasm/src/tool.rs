@@ -14,7 +14,7 @@ use rouse_core::approval::{Surroundings, canonical};
 use rouse_core::extension::package::FileList;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, PinnedTool, ServerTransport, ToolDefinition,
-    ToolFileAccess, ToolHints,
+    ToolFileAccess, ToolHints, tool_reach,
 };
 use rouse_core::http_exchange::HttpExchange;
 use rouse_core::policy::ApprovedCall;
@@ -147,18 +147,7 @@ fn permissions_of(transport: &ServerTransport) -> Option<ToolPermissions> {
 /// What a call can reach, as sentences.
 fn reach_text(permissions: &ToolPermissions) -> String {
     let hosts: Vec<String> = permissions.hosts.iter().map(ToString::to_string).collect();
-    let mut text = match hosts.as_slice() {
-        [] => "It cannot reach the network.".to_owned(),
-        hosts => format!("It may reach {} only.", hosts.join(", ")),
-    };
-    if !permissions.secrets.is_empty() {
-        let names = permissions.secrets.join(", ");
-        text.push_str(&format!(" Its requests may carry these secrets: {names}."));
-    }
-    if permissions.files != ToolFileAccess::None {
-        text.push_str(&format!(" It {}.", permissions.files.label()));
-    }
-    text
+    tool_reach(&hosts, &permissions.secrets, permissions.files)
 }
 
 impl WasmTool {

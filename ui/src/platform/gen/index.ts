@@ -421,6 +421,15 @@ tokensPerDay: number | null,
 usdPerDay: MicroUsd | null, };
 
 /**
+ * A built tool.
+ */
+export type BuiltToolRef = { 
+/**
+ * Name of the tool.
+ */
+name: string, };
+
+/**
  * Newest progress message of a running call. Live only.
  */
 export type CallProgressView = { 
@@ -4209,6 +4218,11 @@ liveText: string | null,
 progress?: Array<CallProgressView>, };
 
 /**
+ * A run; a UUIDv7, so that ids sort by creation.
+ */
+export type RunId = string;
+
+/**
  * A run by id.
  */
 export type RunRef = { 
@@ -5335,6 +5349,164 @@ problem: string | null, };
 export type ToolAccess = "readsOnly" | "ask" | "alwaysAsk" | "off";
 
 /**
+ * A checked version of a built tool.
+ */
+export type ToolBuild = { 
+/**
+ * The name of the extension.
+ */
+name: ExtensionName, 
+/**
+ * The SHA-256 of the folder, in hexadecimal digits.
+ */
+hash: string, 
+/**
+ * The language.
+ */
+language: ToolLanguage, 
+/**
+ * The engine that ran the tests.
+ */
+engine: string, 
+/**
+ * The version of the engine.
+ */
+engineVersion: string, 
+/**
+ * The result of each test, in the order of the manifest.
+ */
+tests: Array<ToolTestResult>, 
+/**
+ * The validation errors, as sentences.
+ */
+errors: Array<string>, 
+/**
+ * The files of the folder.
+ */
+files: Array<ToolSourceFile>, 
+/**
+ * The manifest `tool.toml` as JSON; null if it could not be parsed.
+ */
+manifest: JsonValue, 
+/**
+ * The run that made the version; none for a person's own check.
+ */
+runId?: RunId, 
+/**
+ * Whether the version comes from a run that had read untrusted input.
+ */
+isTainted: boolean, 
+/**
+ * When the version was checked last.
+ */
+checkedAtMs: UnixMs, 
+/**
+ * The state of the version.
+ */
+state: ToolBuildState, };
+
+/**
+ * `tools.source`: a version of a built tool with its files.
+ */
+export type ToolBuildDetail = { 
+/**
+ * The version.
+ */
+build: ToolBuild, 
+/**
+ * What a call can reach, as sentences; none if the manifest could not be parsed.
+ */
+reach: string | null, 
+/**
+ * All versions of the tool; the version checked last first.
+ */
+versions: Array<ToolBuildSummary>, 
+/**
+ * Folder of the draft, for an installation by a person; none without a draft of this version.
+ */
+draftFolder: string | null, };
+
+/**
+ * A version of a built tool by its name.
+ */
+export type ToolBuildParams = { 
+/**
+ * Name of the tool.
+ */
+name: string, 
+/**
+ * SHA-256 of the folder. Default: the version checked last.
+ */
+hash?: string, };
+
+/**
+ * The state of a version of a built tool.
+ */
+export type ToolBuildState = "failed" | "passed" | "accepted" | "replaced";
+
+/**
+ * A version of a built tool, without files.
+ */
+export type ToolBuildSummary = { 
+/**
+ * Name of the tool.
+ */
+name: string, 
+/**
+ * SHA-256 of the folder, in hexadecimal digits.
+ */
+hash: string, 
+/**
+ * Description by the manifest; none if the manifest could not be parsed.
+ */
+description: string | null, 
+/**
+ * Version by the manifest.
+ */
+version: string | null, 
+/**
+ * Language.
+ */
+language: ToolLanguage, 
+/**
+ * State.
+ */
+state: ToolBuildState, 
+/**
+ * Number of tests.
+ */
+tests: number, 
+/**
+ * Number of passed tests.
+ */
+passedTests: number, 
+/**
+ * Number of validation errors.
+ */
+errors: number, 
+/**
+ * Whether the version comes from a run that had read untrusted input.
+ */
+isTainted: boolean, 
+/**
+ * Run that made the version; none for a person's own check.
+ */
+runId: string | null, 
+/**
+ * Time of the last check.
+ */
+checkedAtMs: number, };
+
+/**
+ * `tools.builds`.
+ */
+export type ToolBuildsResult = { 
+/**
+ * The newest version of each built tool, and its accepted version; the version checked last first.
+ */
+builds: Array<ToolBuildSummary>, };
+
+/**
  * One tool call without a model.
  */
 export type ToolCall = { 
@@ -5434,6 +5606,11 @@ idempotent?: boolean,
 openWorld?: boolean, };
 
 /**
+ * The language of a built tool.
+ */
+export type ToolLanguage = "javascript" | "rust";
+
+/**
  * The server of a tool, and the accepted definition.
  */
 export type ToolOrigin = { 
@@ -5453,6 +5630,44 @@ version?: string,
  * The hash of the accepted definition.
  */
 hash: string, };
+
+/**
+ * A file of a built tool.
+ */
+export type ToolSourceFile = { 
+/**
+ * The path in the folder, with `/`.
+ */
+path: string, 
+/**
+ * The content; none for a binary file.
+ */
+text?: string, 
+/**
+ * The size.
+ */
+bytes: number, };
+
+/**
+ * The result of a test of a tool.
+ */
+export type ToolTestResult = { 
+/**
+ * The name of the test.
+ */
+name: string, 
+/**
+ * Whether the test passed.
+ */
+passed: boolean, 
+/**
+ * Why the test failed; none when it passed.
+ */
+message?: string, 
+/**
+ * The first lines of the tool's log.
+ */
+log: Array<string>, };
 
 /**
  * A tool.
@@ -5528,6 +5743,36 @@ unavailableReason: string | null,
 origin: ToolOrigin | null, };
 
 /**
+ * `tools.build`: a run that builds a tool.
+ */
+export type ToolsBuildParams = { 
+/**
+ * What the tool does, in the person's words.
+ */
+task: string, 
+/**
+ * Name of a built tool to change. Default: a new tool.
+ */
+tool?: string, 
+/**
+ * Model, as `provider/model`. Default: the active model.
+ */
+model?: string, };
+
+/**
+ * `tools.build`.
+ */
+export type ToolsBuildResult = { 
+/**
+ * Job of the run. Deleted after a run that succeeded.
+ */
+jobId: string, 
+/**
+ * Run.
+ */
+runId: string, };
+
+/**
  * `tools.catalog`.
  */
 export type ToolsCatalogResult = { 
@@ -5539,6 +5784,15 @@ tools: Array<ToolView>,
  * Tools of MCP servers that are not offered because of an invalid name or schema.
  */
 refused: Array<RefusedToolView>, };
+
+/**
+ * `tools.check`.
+ */
+export type ToolsCheckParams = { 
+/**
+ * Absolute path of the tool's folder.
+ */
+folder: string, };
 
 /**
  * `tools.effective`: the tools of a stored or unsaved job.
@@ -5944,6 +6198,11 @@ export type Methods = {
   "tools.catalog": { params: EmptyObject; result: ToolsCatalogResult };
   "tools.effective": { params: ToolsEffectiveParams; result: ToolsEffectiveResult };
   "tools.try": { params: ToolsTryParams; result: ToolsTryResult };
+  "tools.build": { params: ToolsBuildParams; result: ToolsBuildResult };
+  "tools.builds": { params: EmptyObject; result: ToolBuildsResult };
+  "tools.source": { params: ToolBuildParams; result: ToolBuildDetail };
+  "tools.check": { params: ToolsCheckParams; result: ToolBuild };
+  "tools.removeBuilds": { params: BuiltToolRef; result: ChangeResult };
   "skills.list": { params: EmptyObject; result: SkillsListResult };
   "skills.trust": { params: SkillTrustParams; result: SkillView };
   "skills.distrust": { params: SkillRef; result: SkillView };
@@ -6054,6 +6313,11 @@ export const methodScopes: Record<keyof Methods, MethodScope> = {
   "tools.catalog": "read",
   "tools.effective": "read",
   "tools.try": "write",
+  "tools.build": "write",
+  "tools.builds": "read",
+  "tools.source": "read",
+  "tools.check": "admin",
+  "tools.removeBuilds": "admin",
   "skills.list": "read",
   "skills.trust": "admin",
   "skills.distrust": "admin",

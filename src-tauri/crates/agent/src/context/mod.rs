@@ -3,6 +3,7 @@
 //! Files import downwards: `offered_tools` first, `compaction` last. Never calls a model.
 
 pub(crate) mod offered_tools;
+pub(crate) mod build_tool;
 pub(crate) mod prompt;
 pub(crate) mod window;
 pub(crate) mod queued_events;

@@ -22,6 +22,7 @@ mod coding_agent;
 mod server_process;
 mod state;
 mod tool_build;
+mod tool_builds;
 pub mod package;
 pub mod import;
 
@@ -49,4 +50,7 @@ pub use sign_in::{
     SignInStore, SignInStoreError,
 };
 pub use state::{ServerState, ServerStatus};
-pub use tool_build::{ToolBuild, ToolBuildState, ToolLanguage, ToolSourceFile, ToolTestResult};
+pub use tool_build::{
+    ToolBuild, ToolBuildState, ToolLanguage, ToolSourceFile, ToolTestResult, tool_reach,
+};
+pub use tool_builds::{NoToolBuilds, ToolBuilds, ToolDraftChange, ToolOffer};

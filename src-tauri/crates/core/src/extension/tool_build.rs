@@ -8,6 +8,7 @@ use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 use ts_rs::TS;
 
+use super::definition::ToolFileAccess;
 use super::name::ExtensionName;
 use crate::{RunId, UnixMs};
 
@@ -54,6 +55,39 @@ impl ToolBuild {
             && !self.tests.is_empty()
             && self.tests.iter().all(|test| test.passed)
     }
+
+    /// What a call can reach by the manifest, as sentences; none without a valid manifest.
+    #[must_use]
+    pub fn reach(&self) -> Option<String> {
+        let permissions = ManifestPermissions::deserialize(self.manifest.get("permissions")?);
+        let ManifestPermissions { hosts, secrets, files } = permissions.ok()?;
+        Some(tool_reach(&hosts, &secrets, files))
+    }
+}
+
+/// The permissions in a manifest.
+#[derive(Deserialize)]
+struct ManifestPermissions {
+    hosts: Vec<String>,
+    secrets: Vec<String>,
+    files: ToolFileAccess,
+}
+
+/// What a call of a tool with these permissions can reach, as sentences.
+#[must_use]
+pub fn tool_reach(hosts: &[String], secrets: &[String], files: ToolFileAccess) -> String {
+    let mut text = match hosts {
+        [] => "It cannot reach the network.".to_owned(),
+        hosts => format!("It may reach {} only.", hosts.join(", ")),
+    };
+    if !secrets.is_empty() {
+        let names = secrets.join(", ");
+        text.push_str(&format!(" Its requests may carry these secrets: {names}."));
+    }
+    if files != ToolFileAccess::None {
+        text.push_str(&format!(" It {}.", files.label()));
+    }
+    text
 }
 
 /// The result of a test of a tool.
@@ -68,8 +102,9 @@ pub struct ToolTestResult {
     /// Why the test failed; none when it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The duration of the call.
-    pub duration_ms: u64,
+    /// The first lines of the tool's log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<String>,
 }
 
 /// A file of a built tool.
@@ -147,12 +182,8 @@ pub enum ToolBuildState {
     Failed,
     /// The check passed.
     Passed,
-    /// An approval is pending.
-    Offered,
     /// A person accepted the version; one per name.
     Accepted,
-    /// A person refused the version.
-    Refused,
     /// Another version was accepted later.
     Replaced,
 }
@@ -164,13 +195,13 @@ impl ToolBuildState {
         self.into()
     }
 
-    /// The state after a further check with the result `checked`. A person's decision remains, and so does a pending
-    /// approval unless the check failed. A replaced version can be offered again.
+    /// The state after a further check with the result `checked`. An accepted version stays accepted. A replaced version
+    /// can be offered again.
     #[must_use]
     pub const fn after_check(self, checked: Self) -> Self {
-        match (self, checked) {
-            (Self::Accepted | Self::Refused, _) | (Self::Offered, Self::Passed) => self,
-            _ => checked,
+        match self {
+            Self::Accepted => self,
+            Self::Failed | Self::Passed | Self::Replaced => checked,
         }
     }
 }
@@ -201,7 +232,7 @@ mod tests {
     }
 
     fn test(passed: bool) -> ToolTestResult {
-        ToolTestResult { name: "rain".to_owned(), passed, message: None, duration_ms: 3 }
+        ToolTestResult { name: "rain".to_owned(), passed, message: None, log: Vec::new() }
     }
 
     #[test]
@@ -225,7 +256,7 @@ mod tests {
             "language": "javascript",
             "engine": "wasmtime",
             "engineVersion": "48.0.8",
-            "tests": [{ "name": "rain", "passed": true, "durationMs": 3 }],
+            "tests": [{ "name": "rain", "passed": true }],
             "errors": [],
             "files": [{ "path": "tool.js", "bytes": 7 }],
             "manifest": { "name": "weather" },
@@ -251,16 +282,12 @@ mod tests {
 
     #[test]
     fn further_check_keeps_decisions() {
-        use ToolBuildState::{Accepted, Failed, Offered, Passed, Refused, Replaced};
+        use ToolBuildState::{Accepted, Failed, Passed, Replaced};
         for (before, checked, after) in [
             (Failed, Passed, Passed),
             (Passed, Failed, Failed),
-            (Offered, Passed, Offered),
-            (Offered, Failed, Failed),
             (Accepted, Passed, Accepted),
             (Accepted, Failed, Accepted),
-            (Refused, Passed, Refused),
-            (Refused, Failed, Refused),
             (Replaced, Passed, Passed),
             (Replaced, Failed, Failed),
         ] {

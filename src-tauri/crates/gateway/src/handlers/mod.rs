@@ -24,4 +24,5 @@ pub(crate) mod sessions;
 pub(crate) mod skills;
 pub(crate) mod spending;
 pub(crate) mod system;
+pub(crate) mod tool_builds;
 pub(crate) mod tools;

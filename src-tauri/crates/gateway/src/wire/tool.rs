@@ -1,6 +1,8 @@
-//! `tools.*`: the tool catalogue, the tools of a job, and trial calls.
+//! `tools.*`: the tool catalogue, the tools of a job, trial calls, and built tools.
 
-pub use rouse_core::extension::ToolOrigin;
+pub use rouse_core::extension::{
+    ToolBuild, ToolBuildState, ToolLanguage, ToolOrigin, ToolSourceFile, ToolTestResult,
+};
 pub use rouse_core::tool::{ApprovalRule, ToolDomain};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -127,4 +129,107 @@ pub struct ToolsTryParams {
 pub struct ToolsTryResult {
     /// Run of the call, which parks if the call needs approval.
     pub run_id: String,
+}
+
+/// `tools.build`: a run that builds a tool.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsBuildParams {
+    /// What the tool does, in the person's words.
+    pub task: String,
+    /// Name of a built tool to change. Default: a new tool.
+    #[ts(optional)]
+    pub tool: Option<String>,
+    /// Model, as `provider/model`. Default: the active model.
+    #[ts(optional)]
+    pub model: Option<String>,
+}
+
+/// `tools.build`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsBuildResult {
+    /// Job of the run. Deleted after a run that succeeded.
+    pub job_id: String,
+    /// Run.
+    pub run_id: String,
+}
+
+/// `tools.builds`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolBuildsResult {
+    /// The newest version of each built tool, and its accepted version; the version checked last first.
+    pub builds: Vec<ToolBuildSummary>,
+}
+
+/// A version of a built tool, without files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolBuildSummary {
+    /// Name of the tool.
+    pub name: String,
+    /// SHA-256 of the folder, in hexadecimal digits.
+    pub hash: String,
+    /// Description by the manifest; none if the manifest could not be parsed.
+    pub description: Option<String>,
+    /// Version by the manifest.
+    pub version: Option<String>,
+    /// Language.
+    pub language: ToolLanguage,
+    /// State.
+    pub state: ToolBuildState,
+    /// Number of tests.
+    pub tests: u32,
+    /// Number of passed tests.
+    pub passed_tests: u32,
+    /// Number of validation errors.
+    pub errors: u32,
+    /// Whether the version comes from a run that had read untrusted input.
+    pub is_tainted: bool,
+    /// Run that made the version; none for a person's own check.
+    pub run_id: Option<String>,
+    /// Time of the last check.
+    pub checked_at_ms: i64,
+}
+
+/// A version of a built tool by its name.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolBuildParams {
+    /// Name of the tool.
+    pub name: String,
+    /// SHA-256 of the folder. Default: the version checked last.
+    #[ts(optional)]
+    pub hash: Option<String>,
+}
+
+/// `tools.source`: a version of a built tool with its files.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolBuildDetail {
+    /// The version.
+    pub build: ToolBuild,
+    /// What a call can reach, as sentences; none if the manifest could not be parsed.
+    pub reach: Option<String>,
+    /// All versions of the tool; the version checked last first.
+    pub versions: Vec<ToolBuildSummary>,
+    /// Folder of the draft, for an installation by a person; none without a draft of this version.
+    pub draft_folder: Option<String>,
+}
+
+/// `tools.check`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsCheckParams {
+    /// Absolute path of the tool's folder.
+    pub folder: String,
+}
+
+/// A built tool.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BuiltToolRef {
+    /// Name of the tool.
+    pub name: String,
 }

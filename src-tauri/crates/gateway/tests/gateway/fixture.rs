@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_agent::{Gate, SkillInstaller, SkillLibrary, ToolRegistry};
 use rouse_core::channel::{ChannelName, SharedDirectory};
+use rouse_core::extension::NoToolBuilds;
 use rouse_core::job::Job;
 use rouse_core::settings::BudgetSection;
 use rouse_core::skills::SkillArchives;
@@ -98,6 +99,7 @@ impl GatewayFixture {
             models: Arc::new(LateModel::default()),
             secrets: Arc::new(NoSecrets),
             extensions: Arc::clone(&extensions) as _,
+            tool_builds: Arc::new(NoToolBuilds),
             registries: Arc::new(NoRegistries),
             routines: Arc::clone(&routines) as _,
             mcp_tokens: Arc::new(McpTokens::open(&McpTokens::path(folder.path()))),

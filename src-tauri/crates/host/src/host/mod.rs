@@ -350,6 +350,7 @@ impl Components {
             skill_installer: self.skills.clone(),
             gate,
             extensions,
+            tool_builds: Arc::new(rouse_core::extension::NoToolBuilds),
             registries: Arc::new(registries),
             events: self.events.clone(),
             live_text: self.live.clone(),

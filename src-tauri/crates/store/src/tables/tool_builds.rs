@@ -2,7 +2,7 @@
 //!
 //! Owns recording a check, the single accepted version of a name, and the limit of versions. Never checks a tool and
 //! never decides about one. The newest version has the highest `seq`: a clock rollback misorders `checked_at`.
-//! Pitfall: pruning the accepted version, or a version whose approval is pending.
+//! Pitfall: pruning the accepted version.
 
 use rouse_core::event::EventKind;
 use rouse_core::extension::{ExtensionName, ToolBuild, ToolBuildState};
@@ -42,11 +42,9 @@ const RECORD: &str = concat!(
         engine_version = $5, tests = $6, errors = $7, files = $8, manifest = $9,
         is_tainted = tool_builds.is_tainted OR $11, checked_at = $12, state = $13"
 );
-// The new version stays even if all others are accepted or offered.
 const PRUNE: &str = "DELETE FROM tool_builds WHERE name = $1 AND hash NOT IN
     (SELECT hash FROM tool_builds WHERE name = $1
-     ORDER BY CASE WHEN state = 'accepted' OR hash = $2 THEN 0 WHEN state = 'offered' THEN 1
-         ELSE 2 END, seq DESC LIMIT $3)";
+     ORDER BY CASE WHEN state = 'accepted' THEN 0 ELSE 1 END, seq DESC LIMIT $2)";
 pub(crate) const REPLACE_ACCEPTED: &str = "UPDATE tool_builds SET state = 'replaced'
     WHERE name = $1 AND state = 'accepted' AND hash <> $2";
 pub(crate) const SET_STATE: &str =
@@ -60,7 +58,7 @@ impl Store {
     /// Records a check and returns the state of the version. Event `config`.
     ///
     /// A further check of a version replaces its facts; [`ToolBuildState::after_check`] decides the state. At most 20
-    /// versions of the name stay: the accepted version, then offered versions, then the newest ones.
+    /// versions of the name stay: the accepted version and the newest ones.
     pub async fn record_tool_build(
         &self,
         build: &ToolBuild,
@@ -72,7 +70,7 @@ impl Store {
         let after_check = |stored: ToolBuildState| stored.after_check(build.state);
         let state = stored.map_or(build.state, after_check);
         insert_or_update(&mut tx, build, state).await?;
-        tx.execute(sqlx::query(PRUNE).bind(name).bind(hash).bind(MAX_VERSIONS)).await?;
+        tx.execute(sqlx::query(PRUNE).bind(name).bind(MAX_VERSIONS)).await?;
         emit_change(&mut tx, &build.name);
         tx.commit().await?;
         Ok(state)

@@ -24,7 +24,7 @@ use rouse_core::job::{Job, JobState, check_bounds, job_from_json, patch_job, to_
 use rouse_core::{JobId, RunId, UnixMs};
 use rouse_scheduler::{DeletedJob, SchedulerError};
 use rouse_store::{JobPage, JobQuery, RunQuery, StoreError, UnreadableJob};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::channel::check_channel;
 use self::job_view::{incidents, job_view, job_views};
@@ -113,15 +113,20 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 }
 
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<SavedJob, RpcError> {
-    check_bounds(&params.0)?;
-    check_secrets(context, "", &params.0).await?;
-    let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
+    let job = add_job(context, params.0).await?;
+    saved(context, &job).await
+}
+
+/// Checks and stores the job of a document.
+pub(crate) async fn add_job(context: &Context, document: Value) -> Result<Job, RpcError> {
+    check_bounds(&document)?;
+    check_secrets(context, "", &document).await?;
+    let mut job = job_from_json(document, context.clock.now(), context.clock.zones())?;
     // The engine owns the state: a last run in the future would prevent all firing.
     job.state = JobState { extra: job.state.extra, ..JobState::default() };
     check_call(context, &job).await?;
     check_channel(&context.channels.now(), &job, None)?;
-    let job = context.scheduler.add_job(job).await?;
-    saved(context, &job).await
+    Ok(context.scheduler.add_job(job).await?)
 }
 
 async fn saved(context: &Context, job: &Job) -> Result<SavedJob, RpcError> {
