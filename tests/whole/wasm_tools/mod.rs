@@ -1,5 +1,7 @@
 //! Tools in JavaScript, from their folder to a run. The engine of scripts is compiled once, so the cases share a host.
 
+mod builder;
+
 use std::path::{Path, PathBuf};
 
 use rouse_host::{CompilerProgram, run_wasm_compiler};
@@ -93,6 +95,12 @@ async fn tool_folder_is_checked_installed_and_called() {
     accepted_tool_is_called(&engine, tools.path()).await;
     tool_without_hosts_has_no_http(&engine, tools.path()).await;
     changed_file_is_refused(&engine, home.path()).await;
+    builder::tool_is_built_and_repaired(&engine).await;
+    builder::refused_version_leaves_the_tool(&engine).await;
+    builder::accepted_version_replaces_the_tool(&engine).await;
+    builder::changed_draft_is_not_installed(&engine, home.path()).await;
+    builder::test_without_canned_answer_fails(&engine).await;
+    builder::version_of_a_tainted_run_is_marked(&engine, &home.path().join("workspace")).await;
     engine.host.stop().await;
 }
 

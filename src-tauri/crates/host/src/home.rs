@@ -146,6 +146,12 @@ impl Home {
         self.root.join("compiled-tools")
     }
 
+    /// The drafts of built tools.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn tool_drafts(&self) -> PathBuf {
+        self.root.join("tool-drafts")
+    }
+
     /// The skills that were downloaded from a registry.
     pub(crate) fn registry_downloads(&self) -> PathBuf {
         self.root.join("registry")

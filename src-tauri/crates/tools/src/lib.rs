@@ -46,6 +46,7 @@ pub use server_process::{
     LineProcessConfig, LineProcesses, check_granted_folders, find_program, working_folder,
 };
 pub use text::{plain_line, plain_text};
+pub use tools::builder::builder_tools;
 pub use tools::memory::memory_tools;
 pub use tools::routines::routine_tools;
 pub use tools::run_command::{CommandConfig, Environment, private_homes, remove_homes_without_job};

@@ -22,8 +22,8 @@ mod tests;
 
 pub use cache::{ComponentBytes, ComponentCache};
 pub use check::{
-    CheckedToolFile, TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError,
-    ToolTestFailure, ToolTestOutcome, read_manifest, tool_guest,
+    TEST_NOW, ToolCheck, ToolChecker, ToolFolder, ToolFolderError, ToolTestFailure,
+    ToolTestOutcome, read_manifest, tool_guest,
 };
 pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, run_wasm_compiler};
 pub use engine::ENGINE_VERSION;
@@ -36,6 +36,4 @@ pub use manifest::{
 };
 pub use permissions::{GrantedHost, InvalidHost, ToolPermissions};
 pub use script_engine::script_engine;
-pub use tool::{
-    WasmToolFolders, WasmToolPorts, file_list, manifest_tool, tool_transport, wasm_tool,
-};
+pub use tool::{WasmToolFolders, WasmToolPorts, manifest_tool, tool_transport, wasm_tool};

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::approval::{Surroundings, canonical};
-use rouse_core::extension::package::FileList;
 use rouse_core::extension::{
     Extension, ExtensionBook, ExtensionName, PinnedTool, ServerTransport, ToolDefinition,
     ToolFileAccess, ToolHints, tool_reach,
@@ -160,7 +159,7 @@ impl WasmTool {
         let reading = tokio::task::spawn_blocking(move || {
             let folder = ToolFolder::read(&package).map_err(|error| error.to_string())?;
             // The files may have changed since the check.
-            if file_list(&folder).sha256() != accepted {
+            if folder.hash() != accepted {
                 return Err("Its files are not the accepted files.".to_owned());
             }
             let manifest = read_manifest(&folder).map_err(|problems| {
@@ -232,16 +231,6 @@ impl Tool for WasmTool {
             }
         })
     }
-}
-
-/// The files of a folder with their hashes, as `extensions.lock` has them.
-#[must_use]
-pub fn file_list(folder: &ToolFolder) -> FileList {
-    let mut list = FileList::default();
-    for (path, content) in folder.files() {
-        list.insert(path.to_owned(), hex_digits(&Sha256::digest(content)));
-    }
-    list
 }
 
 /// The refusal of a call with changed files.

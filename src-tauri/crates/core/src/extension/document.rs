@@ -158,6 +158,17 @@ impl Extension {
     }
 }
 
+impl Extension {
+    /// The proposed access of an offered tool. Never less than a person chose for the tool before: a changed tool that
+    /// newly claims to be read-only keeps its access.
+    #[must_use]
+    pub fn proposed_access(&self, offered: &ToolDefinition) -> ToolAccess {
+        let suggested = ToolAccess::suggested(offered.hints);
+        let pin = self.tools.iter().find(|pin| pin.definition.name == offered.name);
+        pin.map_or(suggested, |pin| pin.access.stricter(suggested))
+    }
+}
+
 impl PinnedTool {
     /// The pin of a tool that a person accepts at `now`.
     #[must_use]
@@ -184,6 +195,21 @@ impl ToolAccess {
         match hints.read_only {
             Some(true) => Self::ReadsOnly,
             Some(false) | None => Self::Ask,
+        }
+    }
+
+    /// The stricter of two choices.
+    #[must_use]
+    pub const fn stricter(self, other: Self) -> Self {
+        if self.strictness() < other.strictness() { other } else { self }
+    }
+
+    const fn strictness(self) -> u8 {
+        match self {
+            Self::ReadsOnly => 0,
+            Self::Ask => 1,
+            Self::AlwaysAsk => 2,
+            Self::Off => 3,
         }
     }
 }

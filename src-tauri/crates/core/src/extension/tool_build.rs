@@ -3,6 +3,8 @@
 //! Owns the facts of a check and the state of a version. Never checks a tool and never reads a file. Pitfall: a version
 //! is known by its hash; a name alone says nothing about the content.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantNames};
@@ -63,6 +65,20 @@ impl ToolBuild {
         let ManifestPermissions { hosts, secrets, files } = permissions.ok()?;
         Some(tool_reach(&hosts, &secrets, files))
     }
+}
+
+/// The newest version of each tool, and its accepted version. `builds` has the newest first.
+#[must_use]
+pub fn newest_and_accepted(builds: &[ToolBuild]) -> Vec<&ToolBuild> {
+    let mut seen = HashSet::new();
+    let mut shown = Vec::new();
+    for build in builds {
+        let is_newest = seen.insert(&build.name);
+        if is_newest || build.state == ToolBuildState::Accepted {
+            shown.push(build);
+        }
+    }
+    shown
 }
 
 /// The permissions in a manifest.

@@ -3,10 +3,10 @@
 //! Owns the job of a build and the views of versions. An accepted version is an extension, so `extensions.*` owns its
 //! installation by a person. Pitfall: a whole list with files; only one version is shown with its files.
 
-use std::collections::HashSet;
+use std::path::Path;
 
 use rouse_agent::{BUILD_TOOLS, build_tool_task};
-use rouse_core::extension::{ExtensionName, ToolBuild, ToolBuildState};
+use rouse_core::extension::{ExtensionName, ToolBuild, newest_and_accepted};
 use rouse_core::run::ManualRunMode;
 use rouse_core::text::{first_line, has_visible_text};
 use serde_json::{Value, json};
@@ -66,12 +66,7 @@ pub(crate) async fn builds(
     _: EmptyObject,
 ) -> Result<ToolBuildsResult, RpcError> {
     let all = list(context, None).await?;
-    let mut seen = HashSet::new();
-    let mut shown = all.iter().filter(|build| {
-        let is_newest = seen.insert(&build.name);
-        is_newest || build.state == ToolBuildState::Accepted
-    });
-    Ok(ToolBuildsResult { builds: shown.by_ref().map(summary).collect() })
+    Ok(ToolBuildsResult { builds: newest_and_accepted(&all).into_iter().map(summary).collect() })
 }
 
 /// One version with its files, and the other versions.
@@ -84,7 +79,7 @@ pub(crate) async fn source(
     let versions = all.iter().map(summary).collect();
     let wanted = params.hash.as_deref();
     let mut builds = all.into_iter();
-    let build = builds.find(|build| wanted.is_none_or(|hash| build.hash == hash));
+    let build = builds.find(|build| wanted.is_none_or(|hash| build.hash.starts_with(hash)));
     let build = build.ok_or_else(|| {
         let message = format!("There is no such version of a built tool {name}.");
         RpcError::new(ErrorCode::NotFound, message)
@@ -99,6 +94,9 @@ pub(crate) async fn check(
     context: &Context,
     params: ToolsCheckParams,
 ) -> Result<ToolBuild, RpcError> {
+    if !Path::new(&params.folder).is_absolute() {
+        return Err(RpcError::field("folder", "must be an absolute path"));
+    }
     let checked = context.tool_builds.check_folder(&params.folder).await;
     checked.map_err(|problem| RpcError::field("folder", &problem))
 }

@@ -199,7 +199,7 @@ pub struct ToolBuildSummary {
 pub struct ToolBuildParams {
     /// Name of the tool.
     pub name: String,
-    /// SHA-256 of the folder. Default: the version checked last.
+    /// SHA-256 of the folder, or its first digits. Default: the version checked last.
     #[ts(optional)]
     pub hash: Option<String>,
 }

@@ -74,12 +74,16 @@ impl GatewayExtensions {
         let prepared = running.prepare(package).await.map_err(install_error)?;
         self.pool.stop(name).await;
         let (placed, package, server) = prepared.put_in_place().await.map_err(install_error)?;
+        let source = package.source.clone();
         if let Err(error) = self.installed.install(name, server, Some(package), now) {
             placed.undo().await;
             return Err(change_error(error));
         }
         placed.keep().await.map_err(install_error)?;
         self.pool.stop(name).await;
+        if let ExtensionSource::Tool { sha256: Some(hash), .. } = source {
+            self.wasm.record_accepted(name, &hash).await;
+        }
         Ok(())
     }
 

@@ -15,9 +15,13 @@ mod registry;
 mod wasm_tools;
 mod extension_tools;
 mod gateway_extensions;
+#[cfg(feature = "wasm")]
+mod built_tools;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "wasm")]
+pub(crate) use built_tools::BuiltTools;
 pub(crate) use ended_runs::EndedRuns;
 pub(crate) use extension_tools::ExtensionTools;
 pub(crate) use gateway_extensions::GatewayExtensions;

@@ -10,8 +10,8 @@ use rouse_agent::{
 use rouse_core::model::Delta;
 use rouse_core::routines::Routines;
 use rouse_tools::{
-    CommandConfig, GatewayPorts, HttpConfig, ToolsConfig, builtin, memory_tools, routine_tools,
-    skill_tools, web_tools,
+    CommandConfig, GatewayPorts, HttpConfig, ToolsConfig, builder_tools, builtin, memory_tools,
+    routine_tools, skill_tools, web_tools,
 };
 
 use super::Components;
@@ -67,9 +67,12 @@ impl Components {
         tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
         tools.extend(skill_tools(Arc::new(self.skills.library().clone())));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
-        let registry = Arc::new(ToolRegistry::new(tools)?);
         let (book, vault) = (Arc::clone(&self.book), Arc::clone(&self.secrets));
         let servers = Servers::open(options, self.store.clone(), book, vault, &http);
+        if cfg!(feature = "wasm") {
+            tools.extend(builder_tools(servers.built_tools(), home.root()));
+        }
+        let registry = Arc::new(ToolRegistry::new(tools)?);
         servers.offer_in(Arc::clone(&registry));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use rouse_agent::{AgentDriver, BudgetLedger, Gate, Hooks, SecretBook, SkillInstaller};
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, DesktopApps, Devices, EngineInfo, EventBus, Extensions,
-    Gateway, GatewayServer, LiveProgress, LiveText, McpTokens,
+    Auth, BoundPort, Client, Context, DesktopApps, Devices, EngineInfo, EventBus, Gateway,
+    GatewayServer, LiveProgress, LiveText, McpTokens,
 };
 use rouse_mcp::{CodingAgents, ServerPool};
 use rouse_scheduler::{Scheduler, SchedulerHandle};
@@ -133,7 +133,7 @@ impl Host {
         let gateway = components.build_gateway(
             &options,
             &scheduler,
-            (Arc::clone(&gate), servers.port(&options.home, Arc::clone(&options.env))),
+            (Arc::clone(&gate), &servers),
             listening,
             start_problem,
         );
@@ -317,7 +317,7 @@ impl Components {
         &self,
         options: &HostOptions,
         scheduler: &SchedulerHandle,
-        (gate, extensions): (Arc<Gate>, Arc<dyn Extensions>),
+        (gate, servers): (Arc<Gate>, &Servers),
         listening: Listening,
         start_problem: Option<String>,
     ) -> Gateway {
@@ -349,8 +349,8 @@ impl Components {
             skills: self.skills.library().clone(),
             skill_installer: self.skills.clone(),
             gate,
-            extensions,
-            tool_builds: Arc::new(rouse_core::extension::NoToolBuilds),
+            tool_builds: servers.built_tools(),
+            extensions: servers.port(),
             registries: Arc::new(registries),
             events: self.events.clone(),
             live_text: self.live.clone(),

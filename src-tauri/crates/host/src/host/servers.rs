@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use rouse_agent::{SecretBook, ToolRegistry};
 use rouse_core::Clock;
+#[cfg(not(feature = "wasm"))]
+use rouse_core::extension::NoToolBuilds;
 use rouse_core::extension::{
-    ExtensionBook as _, ServerProcesses, ServerTransport, ToolServers as _,
+    ExtensionBook as _, ServerProcesses, ServerTransport, ToolBuilds, ToolServers as _,
 };
 use rouse_gateway::Extensions;
 use rouse_mcp::{CodingAgents, CodingAgentsConfig, ServerPool, ServerPoolConfig};
@@ -19,12 +21,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::commit_signals::CommitSignals;
+#[cfg(feature = "wasm")]
+use crate::extensions::BuiltTools;
 use crate::extensions::{
     EndedRuns, ExtensionTools, GatewayExtensions, InstalledExtensions, PackageInstaller,
     SignInRefresh, SignInVault, WasmTools, packages_folder,
 };
-use crate::home::Home;
-use crate::options::{EnvReader, HostOptions};
+use crate::options::HostOptions;
 use crate::orphans::instance_id;
 use crate::secrets::SecretVault;
 
@@ -35,8 +38,9 @@ pub(super) struct Servers {
     pub(super) pool: ServerPool,
     wasm: WasmTools,
     pub(super) agents: CodingAgents,
-    /// Also runs the installers of packages.
-    processes: Arc<dyn ServerProcesses>,
+    gateway: Arc<GatewayExtensions>,
+    #[cfg(feature = "wasm")]
+    built_tools: Arc<BuiltTools>,
     accepted_urls: AcceptedServerUrls,
 }
 
@@ -72,12 +76,47 @@ impl Servers {
             sign_ins: Arc::new(SignInVault::new(home.sign_ins(), vault)),
             clock,
         });
-        let wasm = WasmTools::open(options, store, Arc::clone(&installed), http);
-        Self { installed, pool, wasm, agents, processes, accepted_urls }
+        let wasm = WasmTools::open(options, store.clone(), Arc::clone(&installed), http);
+        let (opened, servers, sandbox) = (Arc::clone(&installed), pool.clone(), wasm.clone());
+        let tools = ExtensionTools { installed: opened, pool: servers, wasm: sandbox };
+        let gateway = open_gateway(options, tools, agents.clone(), processes);
+        #[cfg(feature = "wasm")]
+        let built_tools = Arc::new(BuiltTools::new(
+            wasm.clone(),
+            Arc::clone(&installed),
+            Arc::clone(&gateway),
+            home.tool_drafts(),
+            store,
+            Arc::clone(&options.clock),
+        ));
+        Self {
+            installed,
+            pool,
+            wasm,
+            agents,
+            gateway,
+            #[cfg(feature = "wasm")]
+            built_tools,
+            accepted_urls,
+        }
+    }
+
+    /// The built tools.
+    #[cfg(feature = "wasm")]
+    pub(super) fn built_tools(&self) -> Arc<dyn ToolBuilds> {
+        Arc::clone(&self.built_tools) as _
+    }
+
+    /// The built tools.
+    #[cfg(not(feature = "wasm"))]
+    pub(super) fn built_tools(&self) -> Arc<dyn ToolBuilds> {
+        Arc::new(NoToolBuilds)
     }
 
     /// Offers the accepted tools in `registry`, now and after every change of the extensions.
     pub(super) fn offer_in(&self, registry: Arc<ToolRegistry>) {
+        #[cfg(feature = "wasm")]
+        self.built_tools.set_registry(&registry);
         let servers = self.clone();
         let update = move || {
             servers.accepted_urls.replace(&servers.urls());
@@ -134,18 +173,8 @@ impl Servers {
     }
 
     /// The gateway's access.
-    pub(super) fn port(&self, home: &Home, env: EnvReader) -> Arc<dyn Extensions> {
-        let (folders, processes) = (home.extension_folders(), Arc::clone(&self.processes));
-        let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
-        Arc::new(GatewayExtensions::new(
-            Arc::clone(&self.installed),
-            self.tools(),
-            self.agents.clone(),
-            packages,
-            folders,
-            vec![home.root().to_owned()],
-            env,
-        ))
+    pub(super) fn port(&self) -> Arc<dyn Extensions> {
+        Arc::clone(&self.gateway) as _
     }
 
     /// The URLs of servers over HTTP.
@@ -157,4 +186,19 @@ impl Servers {
         });
         urls.collect()
     }
+}
+
+/// The gateway's access, with the installer of packages.
+fn open_gateway(
+    options: &HostOptions,
+    tools: ExtensionTools,
+    agents: CodingAgents,
+    processes: Arc<dyn ServerProcesses>,
+) -> Arc<GatewayExtensions> {
+    let (home, env) = (&options.home, Arc::clone(&options.env));
+    let folders = home.extension_folders();
+    let packages = PackageInstaller::new(processes, folders.clone(), Arc::clone(&env));
+    let hidden = vec![home.root().to_owned()];
+    let installed = Arc::clone(&tools.installed);
+    Arc::new(GatewayExtensions::new(installed, tools, agents, packages, folders, hidden, env))
 }

@@ -74,12 +74,12 @@ pub(crate) fn network_reach(transport: &ServerTransport) -> &'static str {
             _ => "The call goes over the network.",
         },
         ServerTransport::Stdio { is_unconfined: true, .. } => {
-            "The server may reach the whole network."
+            "The program may reach the whole network."
         }
         ServerTransport::Stdio { hosts, .. } if hosts.is_empty() => {
-            "The server cannot reach the network."
+            "The program cannot reach the network."
         }
-        ServerTransport::Stdio { .. } => "The server may reach these hosts only.",
+        ServerTransport::Stdio { .. } => "The program may reach these hosts only.",
         ServerTransport::Wasm { hosts, .. } if hosts.is_empty() => {
             "The tool cannot reach the network."
         }

@@ -17,21 +17,9 @@ impl TaskFolders for LineProcesses {
     fn find(&self, path: &str, context: &ToolContext) -> Result<PathBuf, String> {
         let hidden: Arc<[PathBuf]> = self.config.hidden.as_slice().into();
         let folders = RunFolders::new(context, &hidden);
-        let found = folders.resolve(path, FolderAccess::Write);
-        let found = found.map_err(|error| {
-            format!("The folder {path} cannot be used: {error}. Use a folder in the workspace, or give the job write access to the folder.")
-        })?;
-        let root = found.folder.canonicalize();
-        let real = found.folder.join(found.path.as_path()).canonicalize();
-        match (root, real) {
-            (Ok(root), Ok(real)) if real.is_dir() && real.starts_with(&root) => Ok(real),
-            (_, Err(error)) => Err(format!(
-                "The folder {path} cannot be used: {error}. Create the folder, or choose another."
-            )),
-            _ => Err(format!(
-                "{path} is not a folder, or a link leads out of it. Choose another folder."
-            )),
-        }
+        folders.real_folder(path, FolderAccess::Write).map_err(|reason| {
+            format!("The folder {path} cannot be used: {reason}. Create the folder in the workspace, or give the job write access to the folder.")
+        })
     }
 
     fn expand_home(&self, path: &str) -> PathBuf {

@@ -22,6 +22,7 @@ pub(crate) mod skill_read;
 
 pub(crate) mod run_command;
 
+pub(crate) mod builder;
 pub(crate) mod complete_run;
 pub(crate) mod notify;
 pub(crate) mod tool_search;

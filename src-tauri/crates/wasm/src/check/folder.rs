@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use rouse_core::extension::package::FileList;
 use rouse_core::text::hex_digits;
 use sha2::{Digest as _, Sha256};
 
@@ -35,8 +36,8 @@ pub enum ToolFolderError {
     /// A link, a device or a pipe.
     #[error("{0} is no plain file. Copy the file itself into the folder.")]
     NotPlain(PathBuf),
-    /// A name that is not UTF-8.
-    #[error("The name of {0} is not UTF-8. Rename it.")]
+    /// A name that is not UTF-8, or has a control character.
+    #[error("The name of {0:?} is not UTF-8 or has a control character. Rename it.")]
     Name(PathBuf),
     /// Too many files.
     #[error("The folder has more than {MAX_FILES} files. Keep sources and builds elsewhere.")]
@@ -87,18 +88,34 @@ impl ToolFolder {
         self.files.get(path).map(Vec::as_slice)
     }
 
+    /// Writes the files into `target`.
+    ///
+    /// # Errors
+    /// A folder or a file cannot be written.
+    pub fn copy_to(&self, target: &Path) -> io::Result<()> {
+        fs::create_dir_all(target)?;
+        for (name, content) in self.files() {
+            let file = target.join(name);
+            fs::create_dir_all(file.parent().expect("BUG: a file has a folder"))?;
+            fs::write(&file, content)?;
+        }
+        Ok(())
+    }
+
+    /// The files with their hashes, as `extensions.lock` has them.
+    #[must_use]
+    pub fn file_list(&self) -> FileList {
+        let mut list = FileList::default();
+        for (path, content) in self.files() {
+            list.insert(path.to_owned(), hex_digits(&Sha256::digest(content)));
+        }
+        list
+    }
+
     /// The SHA-256 of all paths and bytes, in hexadecimal digits.
     #[must_use]
     pub fn hash(&self) -> String {
-        let mut hash = Sha256::new();
-        // With the lengths, so that no two folders give the same bytes.
-        for (path, content) in self.files() {
-            for part in [path.as_bytes(), content] {
-                hash.update((part.len() as u64).to_le_bytes());
-                hash.update(part);
-            }
-        }
-        hex_digits(&hash.finalize())
+        self.file_list().sha256()
     }
 }
 
@@ -120,7 +137,10 @@ fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ToolFolderError> {
 fn relative_name(folder: &Path, path: &Path) -> Result<String, ToolFolderError> {
     let relative = path.strip_prefix(folder).expect("BUG: the path is below the folder");
     let parts: Option<Vec<&str>> = relative.iter().map(|part| part.to_str()).collect();
-    parts.map(|parts| parts.join("/")).ok_or_else(|| ToolFolderError::Name(path.to_owned()))
+    // A line break in a name would change the list of files.
+    let name = parts.map(|parts| parts.join("/"));
+    let name = name.filter(|name| !name.contains(char::is_control));
+    name.ok_or_else(|| ToolFolderError::Name(path.to_owned()))
 }
 
 #[cfg(test)]
@@ -166,6 +186,13 @@ mod tests {
             let read = ToolFolder::read(folder.path());
             assert!(matches!(read, Err(ToolFolderError::NotPlain(_))));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn name_with_a_line_break_is_refused() {
+        let read = ToolFolder::read(folder(&[("a 00\nb", "1")]).path());
+        assert!(matches!(read, Err(ToolFolderError::Name(_))));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod canned_http;
 mod folder;
 mod outcome;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,8 +47,6 @@ const MAX_SCRIPT_BYTES: usize = 1 << 20;
 pub struct ToolCheck {
     /// The hash of the folder, the identity of the version.
     pub hash: String,
-    /// The files with their sizes.
-    pub files: Vec<CheckedToolFile>,
     /// The manifest; none with problems.
     pub manifest: Option<ToolManifest>,
     /// The problems of the manifest.
@@ -59,16 +57,6 @@ pub struct ToolCheck {
     pub tests: Vec<ToolTestOutcome>,
     /// The version of the WebAssembly engine.
     pub engine_version: &'static str,
-}
-
-/// A file of a checked tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckedToolFile {
-    /// The path below the folder, with `/`.
-    pub path: String,
-    /// The size.
-    pub bytes: usize,
 }
 
 impl ToolCheck {
@@ -101,39 +89,28 @@ impl ToolChecker {
     }
 
     /// Checks the tool in `folder`.
-    ///
-    /// # Errors
-    /// The folder cannot be read, or is too large.
-    pub async fn check_tool(&self, folder: &Path) -> Result<ToolCheck, ToolFolderError> {
-        let path = folder.to_owned();
-        let read = tokio::task::spawn_blocking(move || ToolFolder::read(&path)).await;
-        let folder = read.expect("BUG: reading a folder panicked")?;
+    pub async fn check(&self, folder: &ToolFolder) -> ToolCheck {
         let mut check = ToolCheck {
             hash: folder.hash(),
-            files: Vec::new(),
             manifest: None,
             manifest_problems: Vec::new(),
             problems: Vec::new(),
             tests: Vec::new(),
             engine_version: ENGINE_VERSION,
         };
-        let sizes = folder.files();
-        check.files = sizes
-            .map(|(path, content)| CheckedToolFile { path: path.to_owned(), bytes: content.len() })
-            .collect();
-        let manifest = match read_manifest(&folder) {
+        let manifest = match read_manifest(folder) {
             Ok(manifest) => manifest,
             Err(problems) => {
                 check.manifest_problems = problems;
-                return Ok(check);
+                return check;
             }
         };
-        match self.guest_of(&folder, &manifest).await {
+        match self.guest_of(folder, &manifest).await {
             Ok(guest) => check.tests = self.run_tests(&guest, &manifest).await,
             Err(problems) => check.problems = problems,
         }
         check.manifest = Some(manifest);
-        Ok(check)
+        check
     }
 
     /// The guest of a checked folder; the problems of the component otherwise.

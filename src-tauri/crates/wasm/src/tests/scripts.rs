@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::fixture::{FakeGuestHttp, GuestFixture, HttpAnswer};
 use crate::host::replace_handles;
-use crate::{CallTrace, Guest, GuestError, GuestTrap, ToolChecker, ToolLogLevel, script_engine};
+use crate::{
+    CallTrace, Guest, GuestError, GuestTrap, ToolChecker, ToolFolder, ToolLogLevel, script_engine,
+};
 
 /// The host of the engine's cases.
 #[derive(Deserialize)]
@@ -217,14 +219,15 @@ async fn script_tool_is_checked() {
     fs::write(folder.join("tool.js"), source).expect("a file");
     let clock = Arc::clone(&fixture.ports().clock);
     let checker = ToolChecker::new(Arc::new(fixture.runtime), script_engine(), clock);
-    let (checker, path) = (Arc::new(checker), folder.clone());
-    let checking = Arc::clone(&checker);
-    let check = tokio::spawn(async move { checking.check_tool(&path).await });
-    let check = check.await.expect("no panic").expect("facts");
+    let checker = Arc::new(checker);
+    let (checking, read) = (Arc::clone(&checker), ToolFolder::read(&folder).expect("files"));
+    // The check can move between threads.
+    let check = tokio::spawn(async move { checking.check(&read).await });
+    let check = check.await.expect("no panic");
     let failures: Vec<_> = check.tests.iter().map(|test| test.failure.is_none()).collect();
     assert_eq!(failures, [true, true, false], "{check:?}");
     fs::remove_file(folder.join("tool.js")).expect("a file");
-    let check = checker.check_tool(&folder).await.expect("facts");
+    let check = checker.check(&ToolFolder::read(&folder).expect("files")).await;
     assert!(check.problems[0].contains("no tool.js") && !check.is_passed(), "{check:?}");
 }
 

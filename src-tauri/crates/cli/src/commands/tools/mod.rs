@@ -1,5 +1,6 @@
-//! `rouse tools`: the catalogue, the tools of a job, and trial calls.
+//! `rouse tools`: the catalogue, the tools of a job, trial calls, and built tools.
 
+mod built;
 mod trial;
 
 use clap::Subcommand;
@@ -29,11 +30,37 @@ pub(crate) struct Args {
 enum Command {
     /// Call a tool once and print its output; side effects need an approval
     Try(trial::Args),
+    /// Let an agent build a tool; it is tested, and installed only if you allow it
+    #[command(before_help = BUILD_EXAMPLES)]
+    Build(built::BuildArgs),
+    /// Check a tool's folder: its manifest, and every test without a network
+    Check {
+        /// Folder with tool.toml and tool.js or tool.wasm
+        #[arg(value_name = "FOLDER")]
+        folder: String,
+    },
+    /// Install a tool's folder after its check
+    Add(built::AddArgs),
+    /// Built tools with their versions
+    Built,
+    /// Source, tests and permissions of a built tool
+    Source(built::SourceArgs),
+    /// Remove the draft and the versions of a built tool; an installed tool stays
+    Remove {
+        /// Built tool
+        name: String,
+    },
 }
+
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  rouse tools build 'Tell the air quality of a city, from api.openaq.org'
+  rouse tools build 'Add the humidity' --tool air-quality
+";
 
 pub(crate) async fn run(args: Args, engine: &EngineConnection) -> Result<(), CliError> {
     match args {
-        Args { command: Some(Command::Try(args)), .. } => trial::run(args, engine).await,
+        Args { command: Some(command), .. } => run_command(command, engine).await,
         Args { job: Some(job), .. } => {
             let id = find_job(engine, &job).await?;
             let job = engine.call("cron.get", json!({ "id": id })).await?;
@@ -61,6 +88,18 @@ pub(crate) async fn run(args: Args, engine: &EngineConnection) -> Result<(), Cli
                 })
                 .await
         }
+    }
+}
+
+async fn run_command(command: Command, engine: &EngineConnection) -> Result<(), CliError> {
+    match command {
+        Command::Try(args) => trial::run(args, engine).await,
+        Command::Build(args) => built::build(args, engine).await,
+        Command::Check { folder } => built::check(&folder, engine).await,
+        Command::Add(args) => built::add(args, engine).await,
+        Command::Built => built::list(engine).await,
+        Command::Source(args) => built::source(args, engine).await,
+        Command::Remove { name } => built::remove(&name, engine).await,
     }
 }
 

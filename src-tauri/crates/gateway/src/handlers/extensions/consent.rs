@@ -1,7 +1,6 @@
 //! The consent to tools: the page, its proposals, and the pins of the accepted page.
 //!
-//! Owns the proposed access of each held tool. Never proposes less than a person chose for the tool before: a changed tool
-//! that newly claims to be read-only keeps its access. Pure functions.
+//! Owns the page of held tools, and the pins of an accepted page. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -34,27 +33,9 @@ pub(super) fn tools_page(
 
 /// The proposed access of each held tool, by raw name.
 pub(super) fn proposals(extension: &Extension) -> BTreeMap<String, ToolAccess> {
-    let proposal = |held: &HeldTool| {
-        let name = held.offered.name.clone();
-        let suggested = ToolAccess::suggested(held.offered.hints);
-        let pin = extension.tools.iter().find(|pin| pin.definition.name == name);
-        let access = pin.map_or(suggested, |pin| stricter(pin.access, suggested));
-        (name, access)
-    };
+    let proposal =
+        |held: &HeldTool| (held.offered.name.clone(), extension.proposed_access(&held.offered));
     extension.held.iter().map(proposal).collect()
-}
-
-const fn stricter(one: ToolAccess, other: ToolAccess) -> ToolAccess {
-    if strictness(one) < strictness(other) { other } else { one }
-}
-
-const fn strictness(access: ToolAccess) -> u8 {
-    match access {
-        ToolAccess::ReadsOnly => 0,
-        ToolAccess::Ask => 1,
-        ToolAccess::AlwaysAsk => 2,
-        ToolAccess::Off => 3,
-    }
 }
 
 /// Refuses a hash of another page.

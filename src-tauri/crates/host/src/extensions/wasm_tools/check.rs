@@ -3,13 +3,12 @@
 //! Owns the refusal with all facts, and the notes of the consent page. Never copies a folder that differs from the
 //! page. Pitfall: a text of the manifest or of a test without escapes; both are untrusted.
 
-use std::fs;
 use std::path::Path;
 
 use rouse_core::extension::ToolLanguage;
 use rouse_core::extension::package::PackageSize;
 use rouse_core::text::escape_line;
-use rouse_wasm::{ToolCheck, ToolFolder, ToolManifest, file_list, tool_transport};
+use rouse_wasm::{ToolCheck, ToolFolder, ToolManifest, tool_transport};
 
 use super::checked_tool::CheckedTool;
 
@@ -29,9 +28,6 @@ pub(super) fn checked_tool(
     folder: &ToolFolder,
     check: ToolCheck,
 ) -> Result<CheckedTool, String> {
-    if check.hash != folder.hash() {
-        return Err(format!("The folder {} changed during its check.", escape_line(path)));
-    }
     if !check.is_passed() {
         return Err(refusal(path, &check));
     }
@@ -42,7 +38,7 @@ pub(super) fn checked_tool(
     let files = u32::try_from(folder.files().count()).unwrap_or(u32::MAX);
     Ok(CheckedTool {
         transport: tool_transport(&manifest.permissions),
-        list: file_list(folder),
+        list: folder.file_list(),
         size: PackageSize { files, bytes },
         claims: claims(&manifest),
         notes: notes(&manifest, tests, engine_version),
@@ -51,7 +47,7 @@ pub(super) fn checked_tool(
 }
 
 /// Every problem of a check, one a line.
-fn refusal(path: &str, check: &ToolCheck) -> String {
+pub(super) fn refusal(path: &str, check: &ToolCheck) -> String {
     let manifest = check.manifest_problems.iter().map(|problem| format!("tool.toml: {problem}"));
     let failures = check.tests.iter().filter_map(|test| {
         let failure = test.failure.as_ref()?;
@@ -101,16 +97,9 @@ fn notes(manifest: &ToolManifest, tests: usize, engine_version: &str) -> Vec<Str
 pub(crate) fn copy_tool(path: &str, sha256: &str, target: &Path) -> Result<(), String> {
     let shown = escape_line(path);
     let folder = ToolFolder::read(Path::new(path)).map_err(|error| error.to_string())?;
-    if file_list(&folder).sha256() != sha256 {
+    if folder.hash() != sha256 {
         return Err(format!("{shown} has changed since you read its page. Read the page again."));
     }
-    let failed = |error: std::io::Error| format!("{shown} cannot be copied: {error}.");
-    fs::create_dir_all(target).map_err(failed)?;
-    for (name, content) in folder.files() {
-        let file = target.join(name);
-        let parent = file.parent().expect("BUG: a file has a folder");
-        fs::create_dir_all(parent).map_err(failed)?;
-        fs::write(&file, content).map_err(failed)?;
-    }
-    Ok(())
+    let copied = folder.copy_to(target);
+    copied.map_err(|error| format!("{shown} cannot be copied: {error}."))
 }

@@ -45,6 +45,8 @@ impl WasmTools {
         Box::pin(std::future::ready(Err(format!("{NO_SANDBOX} {REMEDY}"))))
     }
 
+    pub(in crate::extensions) async fn record_accepted(&self, _: &ExtensionName, _: &str) {}
+
     pub(crate) fn known_tools(&self) -> Vec<Arc<dyn Tool>> {
         Vec::new()
     }

@@ -9,6 +9,10 @@ mod check;
 #[cfg(feature = "wasm")]
 mod stored_hashes;
 #[cfg(feature = "wasm")]
+mod version_origin;
+#[cfg(feature = "wasm")]
+mod checked_version;
+#[cfg(feature = "wasm")]
 mod sandbox;
 #[cfg(not(feature = "wasm"))]
 mod missing_sandbox;
@@ -25,3 +29,5 @@ pub use missing_sandbox::run_wasm_compiler;
 pub(crate) use missing_sandbox::{WasmTools, copy_tool};
 #[cfg(feature = "wasm")]
 pub(crate) use sandbox::WasmTools;
+#[cfg(feature = "wasm")]
+pub(super) use version_origin::VersionOrigin;

@@ -6,23 +6,26 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rouse_core::Clock;
 use rouse_core::extension::{
     Extension, ExtensionBook as _, ExtensionName, OpenServer, ServerStatus, ServerUnavailable,
-    UnavailableKind, compare_listing,
+    ToolBuild, ToolBuildState, UnavailableKind, compare_listing,
 };
 use rouse_core::tool::{BoxFuture, Tool};
 use rouse_store::Store;
 use rouse_tools::{AcceptedServerUrls, GuardedHttp, HttpConfig};
 use rouse_wasm::{
-    ComponentCache, ToolChecker, ToolFolder, ToolManifest, WasmRuntime, WasmToolFolders,
+    ComponentCache, ToolCheck, ToolChecker, ToolFolder, ToolManifest, WasmRuntime, WasmToolFolders,
     WasmToolPorts, manifest_tool, read_manifest, script_engine, wasm_tool,
 };
 
-use super::check::checked_tool;
+use super::check::{checked_tool, refusal};
 use super::checked_tool::CheckedTool;
+use super::checked_version::checked_version;
 use super::listed_state::{is_listed, listed_status, open_listed};
 use super::stored_hashes::StoredHashes;
 use super::unavailable::{changed_files, unavailable};
+use super::version_origin::VersionOrigin;
 use crate::extensions::installed::InstalledExtensions;
 use crate::extensions::packages::packages_folder;
 use crate::options::HostOptions;
@@ -33,6 +36,9 @@ pub(crate) struct WasmTools {
     installed: Arc<InstalledExtensions>,
     ports: Arc<WasmToolPorts>,
     checker: Arc<ToolChecker>,
+    /// The checked versions.
+    store: Store,
+    clock: Arc<dyn Clock>,
     /// The private folders of all extensions.
     folders: PathBuf,
 }
@@ -46,12 +52,13 @@ impl WasmTools {
         http: &HttpConfig,
     ) -> Self {
         let home = &options.home;
-        let hashes = Arc::new(StoredHashes { store, clock: Arc::clone(&options.clock) });
+        let clock = Arc::clone(&options.clock);
+        let hashes = StoredHashes { store: store.clone(), clock: Arc::clone(&clock) };
+        let hashes = Arc::new(hashes);
         let program = options.wasm_compiler.clone();
         let runtime = WasmRuntime::new(ComponentCache::new(home.compiled_tools(), program, hashes));
         let (runtime, engine) = (Arc::new(runtime), script_engine());
-        let clock = Arc::clone(&options.clock);
-        let checker = ToolChecker::new(Arc::clone(&runtime), engine.clone(), clock);
+        let checker = ToolChecker::new(Arc::clone(&runtime), engine.clone(), Arc::clone(&clock));
         let ports = WasmToolPorts {
             book: Arc::clone(&installed) as _,
             runtime,
@@ -62,21 +69,74 @@ impl WasmTools {
             installed,
             ports: Arc::new(ports),
             checker: Arc::new(checker),
+            store,
+            clock,
             folders: home.extension_folders(),
         }
     }
 
-    /// Checks the tool in the folder `path` and runs its tests.
+    /// Checks the tool in the folder `path`, runs its tests and records the version.
     ///
     /// # Errors
     /// The check did not pass: every problem as a line.
     pub(crate) fn check<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<CheckedTool, String>> {
         Box::pin(async move {
-            let checked = self.checker.check_tool(Path::new(path)).await;
-            let check = checked.map_err(|error| error.to_string())?;
             let folder = read_folder(PathBuf::from(path)).await?;
+            let check = self.checker.check(&folder).await;
+            if let Some(manifest) = &check.manifest {
+                let (name, origin) = (manifest.name.clone(), VersionOrigin::default());
+                self.record(&name, &folder, check.clone(), origin).await?;
+            }
             checked_tool(path, &folder, check)
         })
+    }
+
+    /// Checks the tool in the folder `path` and records the version, also of a failed check. `name` is the name of a
+    /// draft; by default the name in the manifest.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or no name is known: cause and remedy as sentences.
+    pub(in crate::extensions) async fn check_version(
+        &self,
+        path: &Path,
+        name: Option<&ExtensionName>,
+        origin: VersionOrigin,
+    ) -> Result<ToolBuild, String> {
+        let folder = read_folder(path.to_owned()).await?;
+        let check = self.checker.check(&folder).await;
+        let own_name = check.manifest.as_ref().map(|manifest| manifest.name.clone());
+        match name.cloned().or(own_name) {
+            Some(name) => self.record(&name, &folder, check, origin).await,
+            None => Err(refusal(&path.display().to_string(), &check)),
+        }
+    }
+
+    /// Records the version with its state.
+    async fn record(
+        &self,
+        name: &ExtensionName,
+        folder: &ToolFolder,
+        check: ToolCheck,
+        origin: VersionOrigin,
+    ) -> Result<ToolBuild, String> {
+        let now = self.clock.now();
+        let build = checked_version(name, folder, check, origin, now);
+        let recorded = self.store.record_tool_build(&build, now).await;
+        let state = recorded.map_err(|error| error.to_string())?;
+        Ok(ToolBuild { state, ..build })
+    }
+
+    /// Records that a person accepted a version. An error is logged: the tool is installed.
+    pub(in crate::extensions) async fn record_accepted(&self, name: &ExtensionName, hash: &str) {
+        let (state, now) = (ToolBuildState::Accepted, self.clock.now());
+        if let Err(error) = self.store.set_tool_build_state(name, hash, state, now).await {
+            tracing::warn!(%name, %error, "the accepted version of a tool was not recorded");
+        }
+    }
+
+    /// The folder of the accepted files, which may not exist.
+    pub(in crate::extensions) fn package_folder(&self, name: &ExtensionName) -> PathBuf {
+        self.folders_of(name).package
     }
 
     /// The accepted tools of enabled extensions, as of their last listing.

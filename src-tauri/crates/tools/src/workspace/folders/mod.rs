@@ -114,6 +114,22 @@ impl RunFolders {
         Ok(ResolvedPath { folder, workspace, path, name })
     }
 
+    /// The real path of a folder, which lies in the folder that contains `path` even through links.
+    ///
+    /// # Errors
+    /// The folder does not exist, or leads outside: the reason without a full stop.
+    pub(crate) fn real_folder(&self, path: &str, access: FolderAccess) -> Result<PathBuf, String> {
+        let found = self.resolve(path, access).map_err(|error| error.to_string())?;
+        let root = found.folder.canonicalize().map_err(|error| error.to_string())?;
+        let real = found.folder.join(found.path.as_path()).canonicalize();
+        let real = real.map_err(|error| error.to_string())?;
+        if real.is_dir() && real.starts_with(&root) {
+            Ok(real)
+        } else {
+            Err("it is not a folder, or a link leads out of it".to_owned())
+        }
+    }
+
     fn real_workspace(&self) -> PathBuf {
         self.workspace.canonicalize().unwrap_or_else(|_| self.workspace.clone())
     }
