@@ -121,6 +121,11 @@ impl WasmTools {
         Ok(())
     }
 
+    /// Releases the loaded code that no call uses.
+    pub(crate) fn release_memory(&self) {
+        self.ports.runtime.cache().unload();
+    }
+
     /// The state for people.
     pub(crate) fn status(&self, name: &ExtensionName, entry: &Extension) -> ServerStatus {
         listed_status(name, entry)
