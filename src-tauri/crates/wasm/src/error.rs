@@ -79,7 +79,7 @@ pub enum GuestTrap {
     BadData,
     /// The guest called this function of WASI.
     #[error(
-        "it called {0}, which no tool has. Rust does so in a panic (stderr), in a HashMap (random; use BTreeMap), and for files, time and environment (use `rouse:tool`)"
+        "it called {0}, which no tool has. Rust does so in a panic (stderr), and for files, time, environment and random numbers (use `rouse:tool`)"
     )]
     Wasi(String),
     /// Another trap, as a division by zero.

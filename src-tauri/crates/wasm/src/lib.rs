@@ -2,7 +2,7 @@
 //!
 //! Owns the sandbox of such tools: the compiler process, the compiled files, the imports, and the limits of a call;
 //! and the check of a tool's folder. Never gives a tool WASI, a socket or a thread: a tool has the imports of
-//! `wit/tool.wit`, each as granted. Pitfall: an import for one tool; every import is part of the world.
+//! `wit/tool.wit`, each as granted, and the seed for hash maps. Pitfall: an import for one tool; every import is part of the world.
 
 mod engine;
 mod error;

@@ -78,6 +78,15 @@ const WASI: Imports = Imports {
     core: r#"(import "host" "exit" (func $exit (param i32)))"#,
 };
 
+/// As the standard library of Rust imports it for a `HashMap`.
+const HASH_SEED: Imports = Imports {
+    types: r#"(import "wasi:random/insecure-seed@0.2.4" (instance $seed
+      (export "insecure-seed" (func (result (tuple u64 u64))))))"#,
+    lowered: r#"(core func $seed (canon lower (func $seed "insecure-seed") (memory $libc "memory")))
+      (core instance $host (export "seed" (func $seed)))"#,
+    core: r#"(import "host" "seed" (func $seed (param i32)))"#,
+};
+
 /// `realloc` never frees: each call has an instance of its own.
 const LIBC: &str = r#"(core module $libc
     (memory (export "memory") 2)
@@ -254,6 +263,16 @@ pub(super) fn asking_clock_and_random() -> ComponentBytes {
       (if (i64.eq (i64.load (local.get $n)) (i64.load offset=8 (local.get $n)))
         (then (unreachable)))"#;
     component(&CLOCK_AND_RANDOM, &body_doing(instructions))
+}
+
+/// Traps unless the two halves of a hash seed differ from each other and from those of a second seed.
+pub(super) fn asking_hash_seeds() -> ComponentBytes {
+    let instructions = r#"(call $seed (i32.const 512))
+      (call $seed (i32.const 528))
+      (if (i64.eq (i64.load (i32.const 512)) (i64.load (i32.const 520))) (then (unreachable)))
+      (if (i64.eq (i64.load (i32.const 512)) (i64.load (i32.const 528))) (then (unreachable)))
+      (if (i64.eq (i64.load (i32.const 520)) (i64.load (i32.const 536))) (then (unreachable)))"#;
+    component(&HASH_SEED, &body_doing(instructions))
 }
 
 /// Imports sockets of WASI.
