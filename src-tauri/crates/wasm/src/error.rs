@@ -21,6 +21,17 @@ pub enum GuestError {
         .0.as_secs_f32()
     )]
     TimeLimit(Duration),
+    /// The call waited for others until its time limit.
+    #[error(
+        "The tool was not started: {calls} other calls ran for the whole {} s of its time limit. Call it again later, or make the other tools do less in one call.",
+        .time.as_secs_f32()
+    )]
+    Queued {
+        /// The calls that run at once.
+        calls: usize,
+        /// The time limit.
+        time: Duration,
+    },
     /// The arguments are too large.
     #[error("The arguments have {bytes} bytes; the limit is {limit}. Call the tool with less.")]
     ArgumentsTooLarge {

@@ -265,7 +265,7 @@ fn changed(extension: &ExtensionName, difference: &str) -> String {
 /// The output for a call that failed with `error`.
 fn failure_of(error: &GuestError, is_doubtful: bool) -> ToolOutput {
     let fault = match error {
-        GuestError::TimeLimit(_) => Fault::Timeout,
+        GuestError::TimeLimit(_) | GuestError::Queued { .. } => Fault::Timeout,
         GuestError::ArgumentsTooLarge { .. } => Fault::InvalidParameters,
         GuestError::ImportNotGranted(_)
         | GuestError::Unusable(_)
