@@ -189,7 +189,7 @@ pub(super) fn logging_then(instructions: &str) -> ComponentBytes {
     component(&LOG, &body_doing(&format!("{log} {instructions}")))
 }
 
-/// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:KEY}}`. Returns the body, which
+/// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:key}}`. Returns the body, which
 /// must be JSON, or the error.
 pub(super) fn getting() -> ComponentBytes {
     getting_at("", "(i32.add (local.get 0) (i32.const 1))", "(i32.sub (local.get 1) (i32.const 2))")
@@ -206,7 +206,7 @@ fn getting_at(data: &str, pointer: &str, length: &str) -> ComponentBytes {
         r#"{data}
     (data (i32.const 64) "GET")
     (data (i32.const 128) "Authorization")
-    (data (i32.const 192) "Bearer {{{{secret:KEY}}}}")
+    (data (i32.const 192) "Bearer {{{{secret:key}}}}")
     (func (export "run") (param i32 i32) (result i32)
       (i32.store (i32.const 256) (i32.const 128))
       (i32.store (i32.const 260) (i32.const 13))

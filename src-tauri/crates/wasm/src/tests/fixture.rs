@@ -206,7 +206,7 @@ impl GuestFixture {
     pub(super) fn ports(&self) -> GuestPorts {
         let fill = |text: &str, host: &str| {
             Ok(text
-                .replace("{{secret:KEY}}", &format!("s3cret-of-{host}"))
+                .replace("{{secret:key}}", &format!("s3cret-of-{host}"))
                 .replace("{{secret:API_KEY}}", "value-of-API_KEY"))
         };
         GuestPorts {

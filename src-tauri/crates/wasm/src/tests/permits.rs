@@ -29,7 +29,7 @@ async fn hanging_calls(fixture: &Arc<GuestFixture>) -> Vec<JoinHandle<CallTrace>
 fn fixture() -> GuestFixture {
     let mut fixture = GuestFixture::new();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
-    fixture.grants.secrets = vec!["KEY".to_owned()];
+    fixture.grants.secrets = vec!["key".to_owned()];
     fixture
 }
 
