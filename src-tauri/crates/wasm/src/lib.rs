@@ -29,7 +29,7 @@ pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, run_wasm_compiler};
 pub use engine::ENGINE_VERSION;
 pub use error::{CompileError, GuestError, GuestTrap};
 pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};
-pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine};
+pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine, ToolSecrets};
 pub use limits::GuestLimits;
 pub use manifest::{
     CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolManifest, ToolTest,

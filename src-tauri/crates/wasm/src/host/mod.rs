@@ -20,8 +20,8 @@ use wasmtime::{Engine, StoreContextMut};
 use http::GuestHttpRequest;
 pub(crate) use http::METHODS as HTTP_METHODS;
 pub use log::{ToolLog, ToolLogLevel, ToolLogLine};
-pub use secrets::SecretFill;
 pub(crate) use secrets::replace_handles;
+pub use secrets::{SecretFill, ToolSecrets};
 pub use state::GuestPorts;
 pub(crate) use state::{CallRecord, CallState};
 

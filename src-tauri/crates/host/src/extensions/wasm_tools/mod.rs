@@ -9,6 +9,8 @@ mod check;
 #[cfg(feature = "wasm")]
 mod stored_hashes;
 #[cfg(feature = "wasm")]
+mod request_secrets;
+#[cfg(feature = "wasm")]
 mod sandbox;
 #[cfg(not(feature = "wasm"))]
 mod missing_sandbox;

@@ -21,6 +21,7 @@ use rouse_wasm::{
 use super::check::checked_tool;
 use super::checked_tool::CheckedTool;
 use super::listed_state::{is_listed, listed_status, open_listed};
+use super::request_secrets::RequestSecrets;
 use super::stored_hashes::StoredHashes;
 use super::unavailable::{changed_files, unavailable};
 use crate::extensions::installed::InstalledExtensions;
@@ -54,6 +55,7 @@ impl WasmTools {
         let checker = ToolChecker::new(Arc::clone(&runtime), engine.clone(), clock);
         let ports = WasmToolPorts {
             book: Arc::clone(&installed) as _,
+            secrets: Arc::new(RequestSecrets(Arc::clone(&installed))),
             runtime,
             script_engine: engine,
             http: Arc::new(GuardedHttp::new(http, AcceptedServerUrls::default())),
