@@ -16,6 +16,8 @@ mod rust_style;
 mod source_files;
 #[path = "architecture/ui_imports.rs"]
 mod ui_imports;
+#[path = "architecture/entitlements.rs"]
+mod entitlements;
 #[path = "architecture/window_policy.rs"]
 mod window_policy;
 #[path = "architecture/markdown_style.rs"]
@@ -139,4 +141,12 @@ fn window_policy_is_closed() {
         "window policy violations",
         &window_policy::policy_violations(&config, &capability),
     );
+}
+
+#[test]
+fn bundle_has_only_the_entitlements_of_the_sandbox() {
+    let config = window_policy::json("tauri.conf.json");
+    let path = config["bundle"]["macOS"]["entitlements"].as_str().expect("a path");
+    let plist = std::fs::read_to_string(source_files::root().join(path)).expect("a file");
+    assert_no_violations("entitlements", &entitlements::entitlement_violations(&plist));
 }

@@ -2,8 +2,9 @@
 //!
 //! `cargo xtask bench -- next replan` measures only these parts: of `scheduling` (`next`, `downtime`, `replan`,
 //! `claim_finish`, `mass_claim`, `lateness`), of `agents` (`agent_turn`, `first_token`, `parallel_runs`,
-//! `large_write`), of `servers` (`server_calls`, `server_memory`, `server_tokens`) and of the programs (`load`, `command`,
-//! `burst`, `memory`, `outbox`). Measurements of many jobs have 1,000 jobs, with `-- --large` 10,000.
+//! `large_write`), of `servers` (`server_calls`, `server_memory`, `server_tokens`), of `wasm_tools` (`wasm_calls`,
+//! `wasm_memory`) and of the programs (`load`, `command`, `burst`, `memory`, `outbox`). Measurements of many jobs have
+//! 1,000 jobs, with `-- --large` 10,000.
 //!
 //! Starts release builds, talks to them as a client, and prints each figure with its goal and, where the machine sets
 //! a bound, with that baseline. Never fails a build: timings depend on the machine.
@@ -12,6 +13,7 @@
 
 mod agents;
 mod servers;
+mod wasm_tools;
 mod scheduling;
 mod engine;
 mod burst;
@@ -39,6 +41,7 @@ async fn main() -> anyhow::Result<()> {
     scheduling::measure(&is_selected, &mut report).await?;
     agents::measure(&is_selected, &mut report).await?;
     servers::measure(&is_selected, &mut report).await?;
+    wasm_tools::measure(&is_selected, &mut report).await?;
     if PROGRAM_PARTS.iter().any(|part| is_selected(part)) {
         measure_programs(&is_selected, &mut report).await?;
     }

@@ -38,7 +38,8 @@ cargo xtask <chore>
   bench [--peers] [-- <parts>]
             measure an optimised build (about nine minutes); parts: next, downtime, replan,
             claim_finish, mass_claim, lateness, agent_turn, first_token, parallel_runs, large_write,
-            server_calls, server_memory, server_tokens, load, command, burst, memory, outbox;
+            server_calls, server_memory, server_tokens, wasm_calls, wasm_memory, load, command,
+            burst, memory, outbox;
             --peers compares with other schedulers (twelve minutes)
   torture [<proof>]... [--count N] [--seed S] [--from N]
             run simulation, power cuts, disk errors and kills for hours instead of seconds; kills,

@@ -38,10 +38,26 @@ impl BenchHost {
             folder.path().join("config.toml"),
             format!("{settings}{}", server.config()),
         )?;
+        Self::start_in(folder).await
+    }
+
+    /// Starts the engine of `folder` again.
+    pub(crate) async fn restart(self) -> anyhow::Result<Self> {
+        let Self { engine, folder, .. } = self;
+        engine.stop();
+        Self::start_in(folder).await
+    }
+
+    async fn start_in(folder: TempDir) -> anyhow::Result<Self> {
         let engine = BenchEngine::start(&Programs::find()?, folder.path())?;
         let events = engine.client.events(None).await?;
         remove_example_job(&engine.client).await;
         Ok(Self { engine, events, folder })
+    }
+
+    /// The process of the engine.
+    pub(crate) fn pid(&self) -> u32 {
+        self.engine.pid()
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {

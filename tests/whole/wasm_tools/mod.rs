@@ -47,6 +47,23 @@ const REACHER_MANIFEST: &str = r#"
     expected_error = "no permission for HTTP"
 "#;
 
+/// Sends a secret to its host.
+const SENDER: &str = r#"function run() {
+    return http("https://api.example.com/", { headers: { "x-key": "{{secret:mail}}" } }).status;
+}"#;
+
+const SENDER_MANIFEST: &str = r#"
+    name = "sender"
+    description = "Sends a secret."
+    language = "javascript"
+    parameters.type = "object"
+    permissions = { hosts = ["api.example.com"], secrets = ["mail"] }
+    [[tests]]
+    name = "canned"
+    expected = 200
+    http = [{ url = "https://api.example.com/" }]
+"#;
+
 fn write_tool(folder: &Path, name: &str, manifest: &str, script: &str) -> PathBuf {
     let folder = folder.join(name);
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -94,6 +111,7 @@ async fn tool_folder_is_checked_installed_and_called() {
     failing_test_is_refused(&engine, tools.path()).await;
     accepted_tool_is_called(&engine, tools.path()).await;
     tool_without_hosts_has_no_http(&engine, tools.path()).await;
+    secret_of_another_host_is_not_sent(&engine, tools.path()).await;
     changed_file_is_refused(&engine, home.path()).await;
     builder::tool_is_built_and_repaired(&engine).await;
     builder::refused_version_leaves_the_tool(&engine).await;
@@ -151,6 +169,18 @@ async fn tool_without_hosts_has_no_http(engine: &TestEngine, tools: &Path) {
     let run = call_by_job(engine, "reacher", json!({})).await;
     assert_eq!(run["state"], "failed", "{run}");
     assert!(run["error"].to_string().contains("no permission for HTTP"), "{run}");
+}
+
+async fn secret_of_another_host_is_not_sent(engine: &TestEngine, tools: &Path) {
+    let secret = json!({ "name": "mail", "value": "tulip-9-rose-4711", "hosts": ["mail.example"] });
+    engine.call("secrets.set", secret).await;
+    let folder = write_tool(tools, "sender", SENDER_MANIFEST, SENDER);
+    install_tool(engine, "sender", &folder).await;
+    let run = call_by_job(engine, "sender", json!({})).await;
+    assert_eq!(run["state"], "failed", "{run}");
+    let error = run["error"].to_string();
+    assert!(error.contains("mail is not bound to the host api.example.com"), "{error}");
+    assert!(error.contains("--host mail.example --host api.example.com"), "{error}");
 }
 
 async fn changed_file_is_refused(engine: &TestEngine, home: &Path) {

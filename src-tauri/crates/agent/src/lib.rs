@@ -48,8 +48,8 @@ pub use safety::{
     EgressLeak, InjectionSignal, Safety, ScreenedOutput, StoredSecretField, UntrustedSource,
 };
 pub use secrets::{
-    ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretSource,
-    SecretValue, ServerSecretError, StoredKey, is_secret_name,
+    ApiKey, HandleError, KeyError, ProviderKey, RequestSecretError, Secret, SecretBook,
+    SecretError, SecretSource, SecretValue, ServerSecretError, StoredKey, is_secret_name,
 };
 pub use skills::{SkillInstallError, SkillInstaller, SkillLibrary, TrustError};
 pub use tool_registry::{

@@ -2,8 +2,9 @@
 //!
 //! An idle engine needs a small part of its program. The rest was read for the command line, the database, schemas,
 //! model discovery or a page, and counts as used until memory is short. On Linux those code pages are released at
-//! once; a needed page returns from the page cache in microseconds. Free heap pages are released too. Never touches
-//! written pages, which only the program could restore.
+//! once; a needed page returns from the page cache in microseconds. Loaded tools and free heap pages are released too.
+//! Never touches written pages, which only the program could restore. Pitfall: a release after the heap was trimmed;
+//! its memory stays with the allocator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,24 +25,36 @@ pub fn share_one_heap() {
 pub const fn share_one_heap() {}
 
 /// The idle time before a release.
-const IDLE: Duration = Duration::from_secs(10);
+pub(crate) const IDLE: Duration = Duration::from_secs(10);
 
 /// Releases memory after the start and after every burst of work. An idle engine is never woken.
-pub(crate) async fn release_when_idle(
-    activity: Arc<Notify>,
-    store: Store,
-    closing: CancellationToken,
-) {
-    let release = async {
+pub(crate) struct MemoryRelease<F> {
+    /// Notified of work.
+    pub(crate) activity: Arc<Notify>,
+    /// The time without work before a release.
+    pub(crate) idle: Duration,
+    pub(crate) store: Store,
+    /// Releases the loaded code of tools.
+    pub(crate) release_tools: F,
+}
+
+impl<F: Fn()> MemoryRelease<F> {
+    /// Runs until `closing`.
+    pub(crate) async fn run(self, closing: CancellationToken) {
+        closing.run_until_cancelled(self.release_when_idle()).await;
+    }
+
+    async fn release_when_idle(&self) {
+        let Self { activity, idle, store, release_tools } = self;
         loop {
-            while tokio::time::timeout(IDLE, activity.notified()).await.is_ok() {}
+            while tokio::time::timeout(*idle, activity.notified()).await.is_ok() {}
             store.shrink_memory().await;
+            release_tools();
             release_code_pages();
             release_heap();
             activity.notified().await;
         }
-    };
-    closing.run_until_cancelled(release).await;
+    }
 }
 
 /// Releases the unmodified pages of this program's file.
@@ -126,6 +139,30 @@ Anonymous:             0 kB
 Anonymous:             0 kB
 ";
         assert_eq!(unmodified_mappings(smaps, "/opt/rouse"), [0x55d0..0x55e0, 0x55e0..0x55f0]);
+    }
+
+    #[tokio::test]
+    async fn tools_are_released_once_per_burst() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
+        let (activity, closing) = (Arc::new(Notify::new()), CancellationToken::new());
+        let (released, mut releases) = tokio::sync::mpsc::unbounded_channel();
+        let release = MemoryRelease {
+            activity: Arc::clone(&activity),
+            idle: Duration::from_millis(1),
+            store: store.expect("a store"),
+            release_tools: move || released.send(()).expect("a receiver"),
+        };
+        let task = tokio::spawn(release.run(closing.clone()));
+        for _ in 0..2 {
+            releases.recv().await.expect("a release");
+            assert!(releases.is_empty());
+            activity.notify_one();
+        }
+        releases.recv().await.expect("a release");
+        closing.cancel();
+        task.await.expect("an end");
+        assert!(releases.recv().await.is_none());
     }
 
     #[test]

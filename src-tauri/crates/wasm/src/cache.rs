@@ -109,7 +109,7 @@ impl ComponentCache {
         Ok(self.remember(key, compiled))
     }
 
-    /// Frees the memory of loaded components that no call uses.
+    /// Frees the loaded components. One that a call uses is freed with the end of that call.
     pub fn unload(&self) {
         self.lock_loaded().clear();
     }

@@ -21,6 +21,17 @@ pub enum GuestError {
         .0.as_secs_f32()
     )]
     TimeLimit(Duration),
+    /// The call waited for others until its time limit.
+    #[error(
+        "The tool was not started: {calls} other calls ran for the whole {} s of its time limit. Call it again later, or make the other tools do less in one call.",
+        .time.as_secs_f32()
+    )]
+    Queued {
+        /// The calls that run at once.
+        calls: usize,
+        /// The time limit.
+        time: Duration,
+    },
     /// The arguments are too large.
     #[error("The arguments have {bytes} bytes; the limit is {limit}. Call the tool with less.")]
     ArgumentsTooLarge {
@@ -79,7 +90,7 @@ pub enum GuestTrap {
     BadData,
     /// The guest called this function of WASI.
     #[error(
-        "it called {0}, which no tool has. Rust does so in a panic (stderr), in a HashMap (random; use BTreeMap), and for files, time and environment (use `rouse:tool`)"
+        "it called {0}, which no tool has. Rust does so in a panic (stderr), and for files, time, environment and random numbers (use `rouse:tool`)"
     )]
     Wasi(String),
     /// Another trap, as a division by zero.

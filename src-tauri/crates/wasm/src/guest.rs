@@ -1,13 +1,14 @@
 //! Calls of guests: a component, or a script on the engine component.
 //!
-//! Owns the store of a call, its limits, and the end of every call within its time. Each call has a store and an
-//! instance of its own, so nothing stays between calls. Never compiles inside a time limit of a call. Pitfall: a limit
-//! that host calls do not count against; the outer time limit covers them.
+//! Owns the store of a call, its limits, the permits of running calls, and the end of every call within its time. Each
+//! call has a store and an instance of its own, so nothing stays between calls. Never compiles inside a time limit of a
+//! call. Pitfall: a limit that host calls do not count against; the outer time limit covers them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 use wasmtime::{Engine, Store, Trap};
 
@@ -15,7 +16,7 @@ use crate::cache::{ComponentBytes, ComponentCache};
 use crate::engine::{EPOCH_TICK, EpochClock, running_engine};
 use crate::error::{GuestError, GuestTrap};
 use crate::host::{CallRecord, CallState, GuestPorts, ToolLog, linker_for, ungranted_imports};
-use crate::limits::{FUEL_YIELD_INTERVAL, GuestLimits, HOST_CALL_BYTES, MAX_HANDLES};
+use crate::limits::{FUEL_YIELD_INTERVAL, GuestLimits, HOST_CALL_BYTES, MAX_CALLS, MAX_HANDLES};
 use crate::permissions::ToolPermissions;
 use crate::world::{RUN, world_problem};
 
@@ -72,16 +73,17 @@ pub struct CallTrace {
     pub http_exchanges: usize,
 }
 
-/// Runs guests.
+/// Runs guests, a few at once.
 pub struct WasmRuntime {
     cache: ComponentCache,
+    permits: Semaphore,
 }
 
 impl WasmRuntime {
     /// A runtime with this cache.
     #[must_use]
     pub const fn new(cache: ComponentCache) -> Self {
-        Self { cache }
+        Self { cache, permits: Semaphore::const_new(MAX_CALLS) }
     }
 
     /// The compiled components.
@@ -176,8 +178,19 @@ impl WasmRuntime {
             return Err(GuestError::ImportNotGranted(import));
         }
         let time = state.limits.time;
-        let running = run_instance(engine, guest, &component, &arguments, state);
-        tokio::time::timeout(time, running).await.unwrap_or(Err(GuestError::TimeLimit(time)))
+        let mut is_queued = true;
+        let running = async {
+            let _permit = self.permits.acquire().await.expect("BUG: the permits are never closed");
+            is_queued = false;
+            run_instance(engine, guest, &component, &arguments, state).await
+        };
+        tokio::time::timeout(time, running).await.unwrap_or_else(|_| {
+            Err(if is_queued {
+                GuestError::Queued { calls: MAX_CALLS, time }
+            } else {
+                GuestError::TimeLimit(time)
+            })
+        })
     }
 }
 

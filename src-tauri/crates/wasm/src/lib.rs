@@ -2,7 +2,7 @@
 //!
 //! Owns the sandbox of such tools: the compiler process, the compiled files, the imports, and the limits of a call;
 //! and the check of a tool's folder. Never gives a tool WASI, a socket or a thread: a tool has the imports of
-//! `wit/tool.wit`, each as granted. Pitfall: an import for one tool; every import is part of the world.
+//! `wit/tool.wit`, each as granted, and the seed for hash maps. Pitfall: an import for one tool; every import is part of the world.
 
 mod engine;
 mod error;
@@ -29,7 +29,7 @@ pub use compile::{CompilerProgram, MAX_COMPONENT_BYTES, run_wasm_compiler};
 pub use engine::ENGINE_VERSION;
 pub use error::{CompileError, GuestError, GuestTrap};
 pub use guest::{CallReport, CallTrace, Guest, WasmRuntime};
-pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine};
+pub use host::{GuestPorts, SecretFill, ToolLog, ToolLogLevel, ToolLogLine, ToolSecrets};
 pub use limits::GuestLimits;
 pub use manifest::{
     CannedHttpExchange, ExpectedResult, MANIFEST_FILE, ManifestProblem, ToolManifest, ToolTest,

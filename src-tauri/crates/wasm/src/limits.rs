@@ -40,6 +40,9 @@ impl Default for GuestLimits {
     }
 }
 
+/// Calls that run at once; each may use the memory of a call.
+pub(crate) const MAX_CALLS: usize = 4;
+
 /// Instructions between two points where a busy guest gives its thread back: about 10 ms.
 pub(crate) const FUEL_YIELD_INTERVAL: u64 = 10_000_000;
 

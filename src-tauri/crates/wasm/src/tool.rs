@@ -26,7 +26,7 @@ use crate::cache::ComponentBytes;
 use crate::check::{ToolFolder, read_manifest, tool_guest};
 use crate::error::{CompileError, GuestError};
 use crate::guest::{Guest, WasmRuntime};
-use crate::host::GuestPorts;
+use crate::host::{GuestPorts, ToolSecrets};
 use crate::limits::GuestLimits;
 use crate::manifest::ToolManifest;
 use crate::permissions::ToolPermissions;
@@ -52,6 +52,8 @@ pub struct WasmToolPorts {
     pub script_engine: ComponentBytes,
     /// Guarded HTTP.
     pub http: Arc<dyn HttpExchange>,
+    /// The values of secrets.
+    pub secrets: Arc<dyn ToolSecrets>,
 }
 
 /// The folders of an installed tool.
@@ -173,9 +175,8 @@ impl WasmTool {
     }
 
     fn guest_ports(&self, context: &ToolContext) -> GuestPorts {
-        let (book, name) = (Arc::clone(&self.ports.book), self.extension.clone());
-        let fill =
-            move |text: &str, _: &str| book.fill_secrets(&name, text).map_err(|error| error.text);
+        let (secrets, name) = (Arc::clone(&self.ports.secrets), self.extension.clone());
+        let fill = move |text: &str, host: &str| secrets.fill(&name, text, host);
         let has_files = self.permissions.files != ToolFileAccess::None;
         GuestPorts {
             clock: Arc::clone(&context.clock),
@@ -243,7 +244,7 @@ fn changed(extension: &ExtensionName, difference: &str) -> String {
 /// The output for a call that failed with `error`.
 fn failure_of(error: &GuestError, is_doubtful: bool) -> ToolOutput {
     let fault = match error {
-        GuestError::TimeLimit(_) => Fault::Timeout,
+        GuestError::TimeLimit(_) | GuestError::Queued { .. } => Fault::Timeout,
         GuestError::ArgumentsTooLarge { .. } => Fault::InvalidParameters,
         GuestError::ImportNotGranted(_)
         | GuestError::Unusable(_)

@@ -231,7 +231,27 @@ impl InstalledExtensions {
         Ok(result)
     }
 
-    /// Reads the value of a secret again in the background, so that the next start of the server finds it.
+    /// Fills the secret handles of a text for a request of the tool `name` to `host`.
+    ///
+    /// # Errors
+    /// A secret is missing, not bound to this host or extension, or cannot be read: cause and remedy as sentences.
+    #[cfg(feature = "wasm")]
+    pub(crate) fn fill_request_secrets(
+        &self,
+        name: &ExtensionName,
+        text: &str,
+        host: &str,
+    ) -> Result<String, String> {
+        self.secrets.fill_for_request(name, host, text).map_err(|error| {
+            let text = error.to_string();
+            if let rouse_agent::RequestSecretError::Unavailable { name, .. } = error {
+                self.reload_secret(name);
+            }
+            text
+        })
+    }
+
+    /// Reads the value of a secret again in the background, so that the next use finds it.
     fn reload_secret(&self, name: String) {
         let secrets = Arc::clone(&self.secrets);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

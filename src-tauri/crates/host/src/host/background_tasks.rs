@@ -12,13 +12,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Components;
+use super::servers::Servers;
 use crate::apply_settings::{apply_changes, refresh_models};
 use crate::backup::{BackupFolder, DailyBackup};
 use crate::engine_marker::EngineMarker;
 use crate::error::HostError;
 use crate::home::Home;
 use crate::machine::{self, SystemMachine};
-use crate::memory;
+use crate::memory::{self, MemoryRelease};
 use crate::notifier::{AttachedNotifier, Notifier};
 use crate::options::HostOptions;
 use crate::outbox::{Outbox, OutboxParts};
@@ -80,6 +81,22 @@ impl Components {
         }
     }
 
+    /// Starts the release of memory when activity stops.
+    pub(super) fn spawn_memory_release(
+        &self,
+        servers: &Servers,
+        closing: &CancellationToken,
+    ) -> JoinHandle<()> {
+        let servers = servers.clone();
+        let release = MemoryRelease {
+            activity: Arc::clone(&self.signals.activity),
+            idle: memory::IDLE,
+            store: self.store.clone(),
+            release_tools: move || servers.release_memory(),
+        };
+        tokio::spawn(release.run(closing.clone()))
+    }
+
     /// Starts the background tasks of the engine.
     pub(super) fn spawn_tasks(
         &self,
@@ -125,14 +142,8 @@ impl Components {
             committed: Arc::clone(&self.signals.backups),
             closing: closing.clone(),
         };
-        let memory_release = memory::release_when_idle(
-            Arc::clone(&self.signals.activity),
-            self.store.clone(),
-            closing.clone(),
-        );
         let (listening, looking, closing) = (closing.clone(), closing.clone(), closing.clone());
         Ok(vec![
-            tokio::spawn(memory_release),
             tokio::spawn(outbox.run()),
             tokio::spawn(receiver.run()),
             tokio::spawn(retention.run()),

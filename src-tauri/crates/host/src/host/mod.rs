@@ -145,6 +145,7 @@ impl Host {
             components.spawn_tasks(&options.home, &options, (&scheduler, &gateway), &closing)?;
         let (store, clock) = (components.store.clone(), Arc::clone(&components.clock));
         tasks.extend(servers.spawn_tasks(store, clock, &components.signals, &closing));
+        tasks.push(components.spawn_memory_release(&servers, &closing));
         tasks.extend(publish_endpoint(&options.home, server.address(), &closing));
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "{}", database_loss::READY);
         let Components { store, hooks, .. } = components;

@@ -161,6 +161,11 @@ impl Servers {
         ]
     }
 
+    /// Releases the loaded code of tools that no call uses.
+    pub(super) fn release_memory(&self) {
+        self.wasm.release_memory();
+    }
+
     /// The tools of all extensions.
     pub(super) fn tools(&self) -> ExtensionTools {
         let installed = Arc::clone(&self.installed);

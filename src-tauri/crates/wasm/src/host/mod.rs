@@ -1,8 +1,8 @@
 //! The imports of a guest.
 //!
 //! Owns the functions of `wit/tool.wit` and the check of a component's imports. A function without a permission
-//! answers with an error. Never gives a guest WASI: the few interfaces that a standard library imports are traps.
-//! Pitfall: an import that is defined because a component wants it.
+//! answers with an error. Never gives a guest WASI: of the few interfaces that a standard library imports, only the
+//! seed for hash maps answers; the others are traps. Pitfall: an import that is defined because a component wants it.
 
 mod files;
 mod http;
@@ -20,8 +20,8 @@ use wasmtime::{Engine, StoreContextMut};
 use http::GuestHttpRequest;
 pub(crate) use http::METHODS as HTTP_METHODS;
 pub use log::{ToolLog, ToolLogLevel, ToolLogLine};
-pub use secrets::SecretFill;
 pub(crate) use secrets::replace_handles;
+pub use secrets::{SecretFill, ToolSecrets};
 pub use state::GuestPorts;
 pub(crate) use state::{CallRecord, CallState};
 
@@ -36,8 +36,11 @@ const FILES: &str = "rouse:tool/files@0.1.0";
 /// Random bytes of one call of the import.
 const MAX_RANDOM_BYTES: u32 = 4_096;
 
-/// Interfaces that the standard library of Rust imports, used or not. Every function is a trap.
-const TRAPPED_WASI: [&str; 20] = [
+/// The interface from which the standard library of Rust seeds its hash maps, in any version.
+const HASH_SEED: &str = "wasi:random/insecure-seed";
+
+/// Interfaces that the standard library of Rust imports, used or not. Every function is a trap, except the hash seed.
+const STANDARD_WASI: [&str; 20] = [
     "wasi:cli/environment",
     "wasi:cli/exit",
     "wasi:cli/stderr",
@@ -56,7 +59,7 @@ const TRAPPED_WASI: [&str; 20] = [
     "wasi:io/poll",
     "wasi:io/streams",
     "wasi:random/insecure",
-    "wasi:random/insecure-seed",
+    HASH_SEED,
     "wasi:random/random",
 ];
 
@@ -70,11 +73,16 @@ pub(crate) fn ungranted_imports(
         LOG | CLOCK | RANDOM => true,
         HTTP => !grants.hosts.is_empty(),
         FILES => grants.files != ToolFileAccess::None,
-        _ => TRAPPED_WASI.contains(&name.split('@').next().unwrap_or_default()),
+        _ => STANDARD_WASI.contains(&unversioned(name)),
     };
     let component = component.component_type();
     let imports = component.imports(engine).map(|(name, _)| name.to_owned());
     imports.filter(|name| !is_granted(name)).collect()
+}
+
+/// The name of an interface without its version.
+fn unversioned(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(name, _)| name)
 }
 
 /// The linker for a component whose imports were checked.
@@ -91,6 +99,11 @@ pub(crate) fn linker_for(
         }
     };
     let mut linker = imports.clone();
+    for (name, _) in component.component_type().imports(engine) {
+        if unversioned(name) == HASH_SEED {
+            linker.instance(name)?.func_wrap("insecure-seed", hash_seed)?;
+        }
+    }
     linker.define_unknown_imports_as_traps(component)?;
     Ok(linker)
 }
@@ -133,6 +146,17 @@ fn random_bytes(
     (count,): (u32,),
 ) -> wasmtime::Result<(Vec<u8>,)> {
     let mut bytes = vec![0; count.min(MAX_RANDOM_BYTES) as usize];
-    getrandom::fill(&mut bytes).map_err(|error| wasmtime::format_err!("{error}"))?;
+    fill_random(&mut bytes)?;
     Ok((bytes,))
+}
+
+fn hash_seed(_: StoreContextMut<'_, CallState>, (): ()) -> wasmtime::Result<((u64, u64),)> {
+    let (mut first, mut second) = ([0; 8], [0; 8]);
+    fill_random(&mut first)?;
+    fill_random(&mut second)?;
+    Ok(((u64::from_ne_bytes(first), u64::from_ne_bytes(second)),))
+}
+
+fn fill_random(bytes: &mut [u8]) -> wasmtime::Result<()> {
+    getrandom::fill(bytes).map_err(|error| wasmtime::format_err!("{error}"))
 }

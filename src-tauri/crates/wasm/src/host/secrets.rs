@@ -8,13 +8,24 @@ use std::fmt;
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use rouse_core::extension::ExtensionName;
 use rouse_core::redaction::handles;
 use rouse_core::text::percent_encode;
 
 /// Shorter values would be found in any text, and their places would give them away.
 const MIN_SECRET_BYTES: usize = 4;
 
-/// The port to the values of secrets.
+/// The port to the values of secrets for all tools.
+pub trait ToolSecrets: Send + Sync {
+    /// `text` with its secret handles filled, for a request of the tool `extension` to `host`, as in [`SecretFill`].
+    /// May block.
+    ///
+    /// # Errors
+    /// A secret is missing, not bound to this host or extension, or cannot be read: cause and remedy as sentences.
+    fn fill(&self, extension: &ExtensionName, text: &str, host: &str) -> Result<String, String>;
+}
+
+/// The port to the values of secrets in a call.
 pub trait SecretFill: Send + Sync {
     /// `text` with its secret handles filled, for requests to `host`: `api.example.com`, `api.example.com:8443`, or
     /// `http://127.0.0.1:8080` for plain HTTP. May block.
@@ -136,13 +147,13 @@ mod tests {
     #[test]
     fn every_spelling_of_a_value_is_redacted() {
         let mut secrets = FilledSecrets::default();
-        secrets.add("KEY", "p/ä\"w+rd").expect("a value");
+        secrets.add("key", "p/ä\"w+rd").expect("a value");
         let json = serde_json::to_string("p/ä\"w+rd").expect("JSON");
         let base64 = STANDARD.encode("p/ä\"w+rd");
         for text in ["p/ä\"w+rd", "p%2F%C3%A4%22w%2Brd", "p%2f%c3%a4%22w%2brd", &json[1..], &base64]
         {
             let redacted = secrets.redact(&format!("<{text}>"));
-            assert!(redacted.contains("{{secret:KEY}}"), "{text}: {redacted}");
+            assert!(redacted.contains("{{secret:key}}"), "{text}: {redacted}");
             assert!(!redacted.contains("w+rd") && !redacted.contains("rd>"), "{redacted}");
         }
         assert!(!format!("{secrets:?}").contains("w+rd"));
@@ -150,6 +161,6 @@ mod tests {
 
     #[test]
     fn short_value_is_refused() {
-        assert!(FilledSecrets::default().add("KEY", "abc").is_err());
+        assert!(FilledSecrets::default().add("key", "abc").is_err());
     }
 }

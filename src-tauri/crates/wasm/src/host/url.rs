@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn host_and_port_are_read() {
-        let url = GuestUrl::parse("https://API.example.com?q={{secret:KEY}}", false);
+        let url = GuestUrl::parse("https://API.example.com?q={{secret:key}}", false);
         let url = url.expect("a URL");
         assert_eq!((url.host.as_str(), url.port), ("api.example.com", 443));
-        assert_eq!((url.origin, url.rest), ("https://API.example.com", "?q={{secret:KEY}}"));
+        assert_eq!((url.origin, url.rest), ("https://API.example.com", "?q={{secret:key}}"));
         assert_eq!(url.bound_host(), "api.example.com");
         let url = GuestUrl::parse("http://127.0.0.1:8080/a", true).expect("a URL");
         assert_eq!(url.bound_host(), "http://127.0.0.1:8080");

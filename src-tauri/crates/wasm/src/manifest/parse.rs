@@ -9,6 +9,7 @@ use jsonschema::{PatternOptions, Validator};
 use rouse_core::extension::{
     ExtensionName, RESERVED_EXTENSION_NAMES, ToolFileAccess, ToolLanguage,
 };
+use rouse_core::settings::is_secret_name;
 use rouse_core::text::{MAX_DEPTH, has_hidden_text, has_visible_text, is_within_depth, suggest};
 use serde_json::Value;
 use strum::VariantNames as _;
@@ -27,7 +28,6 @@ const MAX_VERSION_BYTES: usize = 50;
 const MAX_TESTS: usize = 50;
 const MAX_HOSTS: usize = 20;
 const MAX_SECRETS: usize = 20;
-const MAX_SECRET_NAME: usize = 64;
 const MAX_DEPENDENCIES: usize = 50;
 
 const KEYS: [&str; 10] = [
@@ -190,12 +190,12 @@ fn read_permissions(fields: &Fields<'_>, problems: &mut Problems) -> ToolPermiss
         }
     }
     for (path, value) in fields.list("secrets", MAX_SECRETS, problems) {
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        let is_name =
-            |name: &str| (1..=MAX_SECRET_NAME).contains(&name.len()) && name.chars().all(is_letter);
         match value.as_str() {
-            Some(name) if is_name(name) => permissions.secrets.push(name.to_owned()),
-            _ => problems.add(path, "must be the name of a secret in quotes, as API_KEY"),
+            Some(name) if is_secret_name(name) => permissions.secrets.push(name.to_owned()),
+            _ => problems.add(
+                path,
+                "must be the name of a secret in quotes: 1 to 64 small letters, digits, _ and -",
+            ),
         }
     }
     if !permissions.secrets.is_empty() && permissions.hosts.is_empty() {
@@ -282,7 +282,7 @@ mod tests {
 
         [permissions]
         hosts = ["api.example.com"]
-        secrets = ["KEY"]
+        secrets = ["key"]
         files = "read"
 
         [[tests]]
@@ -290,7 +290,7 @@ mod tests {
         arguments = { city = "Bern" }
         expected = { temperature = 21.5 }
         [[tests.http]]
-        url = "https://api.example.com/bern?key={{secret:KEY}}"
+        url = "https://api.example.com/bern?key={{secret:key}}"
         headers.Content-Type = "application/json"
         body = { t = 21.5 }
 
@@ -308,13 +308,13 @@ mod tests {
         assert_eq!((manifest.language, manifest.reads_only), (ToolLanguage::JavaScript, true));
         assert_eq!(manifest.parameters["required"], json!(["city"]));
         assert_eq!(manifest.permissions.hosts[0].to_string(), "api.example.com");
-        assert_eq!(manifest.permissions.secrets, ["KEY"]);
+        assert_eq!(manifest.permissions.secrets, ["key"]);
         assert_eq!(manifest.permissions.files, ToolFileAccess::Read);
         let [warm, unknown] = manifest.tests.as_slice() else { panic!("{:?}", manifest.tests) };
         assert_eq!(warm.expected, ExpectedResult::Result(json!({ "temperature": 21.5 })));
         let exchange = CannedHttpExchange {
             method: "GET".to_owned(),
-            url: "https://api.example.com/bern?key={{secret:KEY}}".to_owned(),
+            url: "https://api.example.com/bern?key={{secret:key}}".to_owned(),
             status: 200,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: r#"{"t":21.5}"#.to_owned(),
@@ -392,6 +392,7 @@ mod tests {
             messages(name, &format!("{name}\ndependencies = {{ left-pad = \"1\" }}"));
         assert!(dependencies.contains("without dependencies"), "{dependencies}");
         assert!(messages("\"weather\"", "\"memory\"").contains("choose another"));
+        assert!(messages("[\"key\"]", "[\"KEY\"]").contains("small letters"));
     }
 
     #[test]

@@ -81,7 +81,7 @@ async fn deep_recursion_ends_the_call_alone() {
 async fn host_call_without_answer_ends_at_the_limit() {
     let mut fixture = GuestFixture::new();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
-    fixture.grants.secrets = vec!["KEY".to_owned()];
+    fixture.grants.secrets = vec!["key".to_owned()];
     fixture.limits.time = Duration::from_secs(1);
     let trace = fixture.call(&components::getting(), &json!("https://api.example.com/")).await;
     assert_eq!(trace.result, Err(GuestError::TimeLimit(fixture.limits.time)));

@@ -27,6 +27,12 @@ async fn component_has_clock_and_random_bytes() {
 }
 
 #[tokio::test]
+async fn component_has_random_hash_seeds() {
+    let trace = GuestFixture::new().call(&components::asking_hash_seeds(), &Value::Null).await;
+    assert_eq!(trace.result, Ok(Value::Null));
+}
+
+#[tokio::test]
 async fn log_is_kept_when_the_call_fails() {
     let component = components::logging_then("(unreachable)");
     let trace = GuestFixture::new().call(&component, &json!("before")).await;

@@ -24,7 +24,7 @@ async fn check(component: &ComponentBytes, rest: &str) -> ToolCheck {
 const OBJECT: &str = "parameters.type = \"object\"\n";
 
 const HTTP: &str = r#"
-    permissions = { hosts = ["api.example.com"], secrets = ["KEY"] }
+    permissions = { hosts = ["api.example.com"], secrets = ["key"] }
     parameters = { type = "object" }
 "#;
 
@@ -74,10 +74,10 @@ async fn canned_answer_replaces_the_network() {
         arguments = {}
         expected = { seen = true }
         [[tests.http]]
-        url = "https://api.example.com/?k={{secret:KEY}}"
+        url = "https://api.example.com/?k={{secret:key}}"
         body = { seen = true }
     "#;
-    let component = components::getting_from("https://api.example.com/?k={{secret:KEY}}");
+    let component = components::getting_from("https://api.example.com/?k={{secret:key}}");
     let covered = check(&component, &format!("{HTTP}{tests}")).await;
     assert!(covered.is_passed(), "{covered:?}");
     assert_eq!(covered.tests[0].http_exchanges, 1);
@@ -86,7 +86,7 @@ async fn canned_answer_replaces_the_network() {
     let uncovered = check(&component, &format!("{HTTP}{other}")).await;
     let failure = ToolTestFailure::UncoveredRequest {
         method: "GET".to_owned(),
-        url: "https://api.example.com/?k={{secret:KEY}}".to_owned(),
+        url: "https://api.example.com/?k={{secret:key}}".to_owned(),
     };
     assert_eq!(uncovered.tests[0].failure, Some(failure));
 }

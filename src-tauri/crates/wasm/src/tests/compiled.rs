@@ -74,6 +74,23 @@ async fn forged_file_is_compiled_again() {
 }
 
 #[tokio::test]
+async fn unloaded_component_leaves_memory() {
+    let fixture = GuestFixture::new();
+    let echo = components::echo();
+    let compilations = || *fixture.hashes.count.lock().expect("no panic");
+    for expected in [1, 2] {
+        assert_eq!(fixture.call(&echo, &json!(1)).await.result, Ok(json!(1)));
+        for file in compiled_files(&fixture.folder.path().join("compiled")) {
+            fs::remove_file(file).expect("removed");
+        }
+        // From memory, as no file is left.
+        assert_eq!(fixture.call(&echo, &json!(2)).await.result, Ok(json!(2)));
+        assert_eq!(compilations(), expected);
+        fixture.runtime.cache().unload();
+    }
+}
+
+#[tokio::test]
 async fn two_calls_compile_once() {
     let fixture = GuestFixture::new();
     let echo = components::echo();

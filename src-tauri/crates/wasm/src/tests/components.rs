@@ -78,6 +78,15 @@ const WASI: Imports = Imports {
     core: r#"(import "host" "exit" (func $exit (param i32)))"#,
 };
 
+/// As the standard library of Rust imports it for a `HashMap`.
+const HASH_SEED: Imports = Imports {
+    types: r#"(import "wasi:random/insecure-seed@0.2.4" (instance $seed
+      (export "insecure-seed" (func (result (tuple u64 u64))))))"#,
+    lowered: r#"(core func $seed (canon lower (func $seed "insecure-seed") (memory $libc "memory")))
+      (core instance $host (export "seed" (func $seed)))"#,
+    core: r#"(import "host" "seed" (func $seed (param i32)))"#,
+};
+
 /// `realloc` never frees: each call has an instance of its own.
 const LIBC: &str = r#"(core module $libc
     (memory (export "memory") 2)
@@ -180,7 +189,7 @@ pub(super) fn logging_then(instructions: &str) -> ComponentBytes {
     component(&LOG, &body_doing(&format!("{log} {instructions}")))
 }
 
-/// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:KEY}}`. Returns the body, which
+/// Gets the URL in its arguments, a JSON string, with `Authorization: Bearer {{secret:key}}`. Returns the body, which
 /// must be JSON, or the error.
 pub(super) fn getting() -> ComponentBytes {
     getting_at("", "(i32.add (local.get 0) (i32.const 1))", "(i32.sub (local.get 1) (i32.const 2))")
@@ -197,7 +206,7 @@ fn getting_at(data: &str, pointer: &str, length: &str) -> ComponentBytes {
         r#"{data}
     (data (i32.const 64) "GET")
     (data (i32.const 128) "Authorization")
-    (data (i32.const 192) "Bearer {{{{secret:KEY}}}}")
+    (data (i32.const 192) "Bearer {{{{secret:key}}}}")
     (func (export "run") (param i32 i32) (result i32)
       (i32.store (i32.const 256) (i32.const 128))
       (i32.store (i32.const 260) (i32.const 13))
@@ -254,6 +263,16 @@ pub(super) fn asking_clock_and_random() -> ComponentBytes {
       (if (i64.eq (i64.load (local.get $n)) (i64.load offset=8 (local.get $n)))
         (then (unreachable)))"#;
     component(&CLOCK_AND_RANDOM, &body_doing(instructions))
+}
+
+/// Traps unless the two halves of a hash seed differ from each other and from those of a second seed.
+pub(super) fn asking_hash_seeds() -> ComponentBytes {
+    let instructions = r#"(call $seed (i32.const 512))
+      (call $seed (i32.const 528))
+      (if (i64.eq (i64.load (i32.const 512)) (i64.load (i32.const 520))) (then (unreachable)))
+      (if (i64.eq (i64.load (i32.const 512)) (i64.load (i32.const 528))) (then (unreachable)))
+      (if (i64.eq (i64.load (i32.const 520)) (i64.load (i32.const 536))) (then (unreachable)))"#;
+    component(&HASH_SEED, &body_doing(instructions))
 }
 
 /// Imports sockets of WASI.

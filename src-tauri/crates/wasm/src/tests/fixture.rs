@@ -15,6 +15,7 @@ use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::sync::Semaphore;
 
 use crate::compile::run_from_arguments;
 use crate::{
@@ -88,17 +89,24 @@ pub(super) type HttpAnswer = Result<(u16, Vec<(String, String)>, Vec<u8>), HttpE
 type GuestHttpHandler = dyn Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync;
 
 /// HTTP with prepared answers. Without one, an exchange never ends.
-#[derive(Default)]
 pub(super) struct FakeGuestHttp {
     pub(super) requests: Mutex<Vec<HttpExchangeRequest>>,
     answer: Option<Box<GuestHttpHandler>>,
+    /// A permit for each exchange that has begun.
+    pub(super) begun: Semaphore,
+}
+
+impl Default for FakeGuestHttp {
+    fn default() -> Self {
+        Self { requests: Mutex::default(), answer: None, begun: Semaphore::new(0) }
+    }
 }
 
 impl FakeGuestHttp {
     pub(super) fn answering(
         answer: impl Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync + 'static,
     ) -> Self {
-        Self { requests: Mutex::default(), answer: Some(Box::new(answer)) }
+        Self { answer: Some(Box::new(answer)), ..Self::default() }
     }
 }
 
@@ -118,6 +126,7 @@ impl HttpExchange for FakeGuestHttp {
     ) -> BoxFuture<'_, Result<HttpExchangeResponse, HttpExchangeError>> {
         let answer = self.answer.as_ref().map(|answer| answer(&request));
         self.requests.lock().expect("no panic").push(request);
+        self.begun.add_permits(1);
         Box::pin(async move {
             match answer {
                 Some(answer) => answer.map(|(status, headers, body)| HttpExchangeResponse {
@@ -197,7 +206,7 @@ impl GuestFixture {
     pub(super) fn ports(&self) -> GuestPorts {
         let fill = |text: &str, host: &str| {
             Ok(text
-                .replace("{{secret:KEY}}", &format!("s3cret-of-{host}"))
+                .replace("{{secret:key}}", &format!("s3cret-of-{host}"))
                 .replace("{{secret:API_KEY}}", "value-of-API_KEY"))
         };
         GuestPorts {
@@ -210,8 +219,18 @@ impl GuestFixture {
     }
 
     pub(super) async fn call(&self, component: &ComponentBytes, arguments: &Value) -> CallTrace {
+        self.call_within(&self.limits, component, arguments).await
+    }
+
+    /// Calls with other limits.
+    pub(super) async fn call_within(
+        &self,
+        limits: &GuestLimits,
+        component: &ComponentBytes,
+        arguments: &Value,
+    ) -> CallTrace {
         let guest = Guest::Component(component.clone());
         let ports = self.ports();
-        self.runtime.trace_call(&guest, arguments, &self.grants, &self.limits, &ports).await
+        self.runtime.trace_call(&guest, arguments, &self.grants, limits, &ports).await
     }
 }

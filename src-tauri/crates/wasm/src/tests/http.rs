@@ -9,13 +9,13 @@ use crate::{CallTrace, GuestError};
 
 const VALUE: &str = "s3cret-of-api.example.com";
 
-/// A fixture with the host `api.example.com`, the secret `KEY`, and this answer.
+/// A fixture with the host `api.example.com`, the secret `key`, and this answer.
 fn fixture(
     answer: impl Fn(&HttpExchangeRequest) -> HttpAnswer + Send + Sync + 'static,
 ) -> GuestFixture {
     let mut fixture = GuestFixture::new();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
-    fixture.grants.secrets = vec!["KEY".to_owned()];
+    fixture.grants.secrets = vec!["key".to_owned()];
     fixture.http = Arc::new(FakeGuestHttp::answering(answer));
     fixture
 }
@@ -38,14 +38,14 @@ async fn secrets_are_filled_and_redacted() {
         let body = json!({ "seen": request.headers, "url": request.url });
         Ok((200, vec![("x-echo".to_owned(), VALUE.to_owned())], body.to_string().into_bytes()))
     });
-    let trace = get(&fixture, "https://api.example.com/a?key={{secret:KEY}}").await;
+    let trace = get(&fixture, "https://api.example.com/a?key={{secret:key}}").await;
     let requests = fixture.http.requests.lock().expect("no panic");
     let bearer = ("authorization".to_owned(), format!("Bearer {VALUE}"));
     assert_eq!(requests[0].headers.last(), Some(&bearer));
     assert_eq!(requests[0].url, format!("https://api.example.com/a?key={VALUE}"));
     let result = trace.result.expect("a result");
-    assert_eq!(result["url"], "https://api.example.com/a?key={{secret:KEY}}");
-    assert_eq!(result["seen"][1][1], "Bearer {{secret:KEY}}");
+    assert_eq!(result["url"], "https://api.example.com/a?key={{secret:key}}");
+    assert_eq!(result["seen"][1][1], "Bearer {{secret:key}}");
     assert!(!result.to_string().contains("s3cret"));
     assert_eq!(trace.http_exchanges, 1);
 }
@@ -55,20 +55,20 @@ async fn secret_in_an_error_is_redacted() {
     let fixture = fixture(|request| {
         Err(HttpExchangeError::Broken(format!("{} sent {:?}", request.url, request.headers)))
     });
-    let trace = get(&fixture, "https://api.example.com/?k={{secret:KEY}}").await;
+    let trace = get(&fixture, "https://api.example.com/?k={{secret:key}}").await;
     let error = error_of(trace);
-    assert!(error.contains("{{secret:KEY}}") && !error.contains("s3cret"), "{error}");
+    assert!(error.contains("{{secret:key}}") && !error.contains("s3cret"), "{error}");
 }
 
 #[tokio::test]
 async fn request_outside_the_permissions_is_not_sent() {
     let mut fixture = fixture(|_| Ok((200, Vec::new(), b"1".to_vec())));
     for (url, cause) in [
-        ("https://evil.example/?k={{secret:KEY}}", "may not reach evil.example"),
+        ("https://evil.example/?k={{secret:key}}", "may not reach evil.example"),
         ("https://api.example.com.evil.example/", "may not reach"),
         ("https://api.example.com:8443/", "may not reach api.example.com:8443"),
         ("https://api.example.com@evil.example/", "invalid host"),
-        ("https://{{secret:KEY}}.example.com/", "invalid host"),
+        ("https://{{secret:key}}.example.com/", "invalid host"),
         ("http://api.example.com/", "must begin with https://"),
         ("https://api.example.com/?k={{secret:OTHER}}", "may not use the secret OTHER"),
     ] {
@@ -77,7 +77,7 @@ async fn request_outside_the_permissions_is_not_sent() {
     }
     fixture.grants.secrets.clear();
     let error = error_of(get(&fixture, "https://api.example.com/").await);
-    assert!(error.contains("may not use the secret KEY"), "{error}");
+    assert!(error.contains("may not use the secret key"), "{error}");
     assert_eq!(fixture.http.requests.lock().expect("no panic").len(), 0);
 }
 

@@ -3,6 +3,7 @@
 mod components;
 mod fixture;
 mod calls;
+mod permits;
 mod attacks;
 mod http;
 mod files;

@@ -194,22 +194,22 @@ async fn script_tool_is_checked() {
         description = "Tells the temperature of a city."
         language = "javascript"
         parameters = { type = "object" }
-        permissions = { hosts = ["api.example.com"], secrets = ["KEY"], files = "write" }
+        permissions = { hosts = ["api.example.com"], secrets = ["key"], files = "write" }
         [[tests]]
         name = "warm"
         expected = { degrees = 21, on = "2026-01-01" }
-        http = [{ url = "https://api.example.com/?k={{secret:KEY}}", body = { t = 21 } }]
+        http = [{ url = "https://api.example.com/?k={{secret:key}}", body = { t = 21 } }]
         [[tests]]
         name = "down"
         expected_error = "status 503"
-        http = [{ url = "https://api.example.com/?k={{secret:KEY}}", status = 503 }]
+        http = [{ url = "https://api.example.com/?k={{secret:key}}", status = 503 }]
         [[tests]]
         name = "hides the error of a request"
         expected_error = "No canned answer"
     "#;
     let source = r#"
         export default function () {
-          const response = http("https://api.example.com/?k={{secret:KEY}}");
+          const response = http("https://api.example.com/?k={{secret:key}}");
           if (!response.ok) throw new Error(`status ${response.status}`);
           files.write("last.txt", response.body);
           return { degrees: response.json().t, on: new Date().toISOString().slice(0, 10) };
@@ -235,7 +235,7 @@ async fn script_tool_is_checked() {
 async fn script_never_sees_the_value_of_a_secret() {
     let mut fixture = GuestFixture::with_shared_cache();
     fixture.grants.hosts = vec!["api.example.com".parse().expect("a host")];
-    fixture.grants.secrets = vec!["KEY".to_owned()];
+    fixture.grants.secrets = vec!["key".to_owned()];
     fixture.http = Arc::new(FakeGuestHttp::answering(|request| {
         let value = request.headers.last().map(|(_, value)| value.clone()).unwrap_or_default();
         if request.url.ends_with("broken") {
@@ -245,7 +245,7 @@ async fn script_never_sees_the_value_of_a_secret() {
     }));
     // Reversed, so that the redaction of the result does not find a value.
     let source = r#"
-        const headers = { "x-key": "{{secret:KEY}}" };
+        const headers = { "x-key": "{{secret:key}}" };
         const reversed = (text) => [...text].reverse().join("");
         function run() {
           const response = http({ url: "https://api.example.com/", headers });

@@ -17,8 +17,8 @@ use serde_json::json;
 
 use super::fixture::{GuestFixture, StoppedGuestClock};
 use crate::{
-    ToolManifest, WasmToolFolders, WasmToolPorts, manifest_tool, script_engine, tool_transport,
-    wasm_tool,
+    ToolManifest, ToolSecrets, WasmToolFolders, WasmToolPorts, manifest_tool, script_engine,
+    tool_transport, wasm_tool,
 };
 
 /// No extensions.
@@ -41,6 +41,15 @@ impl ExtensionBook for EmptyToolBook {
 
     fn check_files<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// No secrets.
+struct NoToolSecrets;
+
+impl ToolSecrets for NoToolSecrets {
+    fn fill(&self, _: &ExtensionName, _: &str, _: &str) -> Result<String, String> {
+        Err("There is no secret.".to_owned())
     }
 }
 
@@ -75,6 +84,7 @@ fn tool_in(
     let ports = WasmToolPorts {
         book: Arc::new(EmptyToolBook),
         http: Arc::clone(&fixture.http) as _,
+        secrets: Arc::new(NoToolSecrets),
         runtime: Arc::new(fixture.runtime),
         script_engine: script_engine(),
     };

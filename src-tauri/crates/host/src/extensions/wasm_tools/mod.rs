@@ -13,6 +13,8 @@ mod version_origin;
 #[cfg(feature = "wasm")]
 mod checked_version;
 #[cfg(feature = "wasm")]
+mod request_secrets;
+#[cfg(feature = "wasm")]
 mod sandbox;
 #[cfg(not(feature = "wasm"))]
 mod missing_sandbox;

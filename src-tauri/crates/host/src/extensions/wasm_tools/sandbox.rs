@@ -23,6 +23,7 @@ use super::check::{checked_tool, refusal};
 use super::checked_tool::CheckedTool;
 use super::checked_version::checked_version;
 use super::listed_state::{is_listed, listed_status, open_listed};
+use super::request_secrets::RequestSecrets;
 use super::stored_hashes::StoredHashes;
 use super::unavailable::{changed_files, unavailable};
 use super::version_origin::VersionOrigin;
@@ -61,6 +62,7 @@ impl WasmTools {
         let checker = ToolChecker::new(Arc::clone(&runtime), engine.clone(), Arc::clone(&clock));
         let ports = WasmToolPorts {
             book: Arc::clone(&installed) as _,
+            secrets: Arc::new(RequestSecrets(Arc::clone(&installed))),
             runtime,
             script_engine: engine,
             http: Arc::new(GuardedHttp::new(http, AcceptedServerUrls::default())),
@@ -179,6 +181,11 @@ impl WasmTools {
         let listing = compare_listing(&entry.tools, vec![manifest_tool(&manifest)]);
         self.installed.record_listing(name, version, &listing);
         Ok(())
+    }
+
+    /// Releases the loaded code that no call uses.
+    pub(crate) fn release_memory(&self) {
+        self.ports.runtime.cache().unload();
     }
 
     /// The state for people.
