@@ -168,8 +168,8 @@ pub(super) async fn accepted_version_replaces_the_tool(engine: &TestEngine) {
 
 pub(super) async fn changed_draft_is_not_installed(engine: &TestEngine, home: &Path) {
     let draft = home.join("tool-drafts/doubler/tool.js");
-    let script =
-        vec![checks("c1", &[("tool.js", COMMENTED)]), offers("c2", COMMENTED), says("No.")];
+    let files = [("tool.toml", MANIFEST), ("tool.js", COMMENTED)];
+    let script = vec![checks("c1", &files), offers("c2", COMMENTED), says("No.")];
     let run = start_build(engine, "Change it.", script).await;
     let approval = offered(engine).await;
     std::fs::write(&draft, WRONG).expect("a file");

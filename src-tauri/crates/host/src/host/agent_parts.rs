@@ -51,12 +51,11 @@ impl Components {
             ..CommandConfig::default()
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
-        let is_risky_workspace = config.is_risky_workspace();
         let mut tools = builtin(ToolsConfig {
             read_file_max_bytes,
             http: http.clone(),
             command,
-            is_risky_workspace,
+            is_risky_workspace: config.is_risky_workspace(),
         });
         let history = Arc::new(self.store.clone());
         let (env, secrets) = (Arc::clone(&options.env), Arc::clone(&self.book));

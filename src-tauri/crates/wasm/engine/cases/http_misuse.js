@@ -4,6 +4,8 @@ function run() {
     () => http(),
     () => http({ address: url }),
     () => http({ url, data: "x" }),
+    () => http(url, { data: "x" }),
+    () => http({ url }, { method: "POST" }),
     () => http({ url, body: { name: "x" } }),
     () => http({ url, headers: ["a: b"] }),
     () => files.write("a.txt", { name: "x" }),

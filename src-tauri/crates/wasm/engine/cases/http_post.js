@@ -1,7 +1,6 @@
 function run() {
-  const { status, headers, body } = http({
+  const { status, headers, body } = http("https://api.example.com/items", {
     method: "post",
-    url: "https://api.example.com/items",
     headers: {
       Authorization: "Bearer {{secret:API_KEY}}",
       Accept: ["text/plain", "text/html"],

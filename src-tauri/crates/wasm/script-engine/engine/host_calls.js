@@ -52,8 +52,8 @@ class Response {
 }
 
 /** One HTTP exchange. Throws an Error with the host's sentence. */
-export function http(request) {
-  const { method = "GET", url, headers = {}, body } = readRequest(request);
+export function http(request, options) {
+  const { method = "GET", url, headers = {}, body } = readRequest(request, options);
   const prepared = {
     method: hostText(method).toUpperCase(),
     url: hostText(url),
@@ -88,9 +88,13 @@ export const console = {
   debug: (...values) => writeLog("debug", values),
 };
 
-function readRequest(request) {
+/** The request of `http(request)` or `http(url, options)`. */
+function readRequest(request, options) {
   if (typeof request === "string") {
-    return { url: request };
+    return readRequest({ ...options, url: request });
+  }
+  if (options !== undefined) {
+    throw new TypeError("http() takes an address with options, or one object with `url`");
   }
   if (typeof request !== "object" || request === null || typeof request.url !== "string") {
     throw new TypeError("http() needs an address, or an object with `url`");
