@@ -1,7 +1,7 @@
 //! Why a call needs an approval: the text of the request, and of the refusal if the job's policy forbids requests.
 
 use rouse_core::job::Approvals;
-use rouse_core::tool::ToolSpec;
+use rouse_core::tool::{ToolDomain, ToolSpec};
 
 const DRIFTED: &str = "You granted this exact call to this job, but the folder, the environment (such as PATH), the sandbox or an executed file has changed since.";
 
@@ -48,12 +48,12 @@ impl ApprovalReason<'_> {
         matches!(self, Self::Hook(_))
     }
 
-    /// The reason in an approval request. A server's tool is in the highest class only by the person's choice.
+    /// The reason in an approval request. A program is in the highest class only outside of its sandbox.
     pub(super) fn text(self, spec: &ToolSpec, is_highest: bool, is_of_job: bool) -> String {
-        let effect = match spec.origin {
+        let effect = match spec.domain {
             _ if !is_highest => "The call has side effects.",
-            Some(_) => "You chose to be asked each time for this tool.",
-            None => {
+            ToolDomain::InProcess => "Each call of this tool needs your approval.",
+            ToolDomain::Container => {
                 "The call would run with your full permissions, outside the sandbox. That needs an approval each time."
             }
         };

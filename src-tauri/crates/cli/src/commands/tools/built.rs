@@ -29,7 +29,7 @@ const FIELD_NAMES: [(&str, &str); 6] = [
     ("payload.model", "--model"),
     ("folder", "FOLDER"),
     ("name", "NAME"),
-    ("hash", "--version"),
+    ("hash", "--hash"),
 ];
 
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,7 @@ pub(super) struct SourceArgs {
     name: String,
     /// Version by its hash [default: the version checked last]
     #[arg(long, value_name = "HASH")]
-    version: Option<String>,
+    hash: Option<String>,
 }
 
 /// Starts a run that builds a tool, and follows it until the end.
@@ -131,7 +131,7 @@ pub(super) async fn list(engine: &EngineConnection) -> Result<(), CliError> {
 
 /// Shows a version with its tests and files.
 pub(super) async fn source(args: SourceArgs, engine: &EngineConnection) -> Result<(), CliError> {
-    let params = json!({ "name": args.name, "hash": args.version });
+    let params = json!({ "name": args.name, "hash": args.hash });
     let shown = engine.show("tools.source", params, |engine, detail: ToolBuildDetail| {
         let build = &detail.build;
         let mut facts = vec![

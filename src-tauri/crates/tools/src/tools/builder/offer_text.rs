@@ -19,7 +19,7 @@ pub(super) fn offer_text(offer: &ToolOffer) -> String {
     if let Some(before) = accepted.as_ref().and_then(ToolBuild::reach)
         && Some(&before) != build.reach().as_ref()
     {
-        lines.push(format!("The accepted version: {before}"));
+        lines.push(format!("Before: {before}"));
     }
     lines.push(access_text(*access).to_owned());
     if build.is_tainted {
