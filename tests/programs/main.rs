@@ -25,6 +25,7 @@ mod cron_output;
 mod triggers;
 mod transfer;
 mod other_commands;
+mod own_tools;
 mod another_computer;
 #[cfg(target_os = "linux")]
 mod ssh_server;

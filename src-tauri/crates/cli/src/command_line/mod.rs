@@ -142,6 +142,11 @@ mod tests {
     }
 
     #[test]
+    fn flags_of_every_command_are_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
     fn value_with_leading_hyphen_is_accepted() {
         for line in [
             &["cron", "add", "--manual", "--message", "- milk\n- eggs"][..],

@@ -42,7 +42,7 @@ pub(crate) fn server_lines(page: &ConsentPage) -> Vec<String> {
             facts.extend(package_start_facts(&page.server));
         }
     }
-    let kind = if page.server.is_coding_agent() { "coding agent" } else { "MCP server" };
+    let kind = page.server.label();
     let title = match page.replaces {
         None => format!("You install the {kind} {}.", page.extension),
         Some(_) => format!("You update the {kind} {}.", page.extension),

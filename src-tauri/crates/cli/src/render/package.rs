@@ -8,10 +8,10 @@ use rouse_core::extension::package::{
     PackageSize,
 };
 use rouse_core::job::JobFact;
-use rouse_core::text::escape_line;
-use rouse_core::text::quote_word;
+use rouse_core::text::{escape_line, format_bytes, quote_word};
 
 use super::facts::fact;
+use super::text::counted;
 
 /// What a page says about an installation, without its commands.
 pub(super) fn plan_facts(plan: &PackagePlan) -> Vec<JobFact> {
@@ -137,8 +137,7 @@ fn step_text(step: &InstallStep) -> String {
 }
 
 fn size_text(size: PackageSize) -> String {
-    let megabytes = size.bytes as f64 / f64::from(1 << 20);
-    format!("{} files, {megabytes:.1} MB", size.files)
+    format!("{}, {}", counted(size.files as usize, "file"), format_bytes(size.bytes))
 }
 
 #[cfg(test)]
@@ -183,7 +182,7 @@ mod tests {
             "source": { "kind": "mcpb", "file": "/tmp/files.mcpb", "sha256": "0a",
                 "config": { "key": ["{{secret:k}}"], "mode": ["a", "b"] } },
             "claims": "files 1.0.0 by Ada\u{202e}",
-            "steps": [], "folder": "/data/x", "size": { "files": 12, "bytes": 1_572_864 }, "notes": [],
+            "steps": [], "folder": "/data/x", "size": { "files": 12, "bytes": 1_500_000 }, "notes": [],
         }))
         .expect("a plan");
         let facts = fact_lines(&plan_facts(&plan));
@@ -272,7 +271,7 @@ mod tests {
         };
         let lines = [
             "Package   PyPI package mcp-time==1.2",
-            "Files     3 files, 0.0 MB",
+            "Files     3 files, 0 bytes",
             "Contains  mcp_time==1.2",
             "          pytz==2025.2",
         ];

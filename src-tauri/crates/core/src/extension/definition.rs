@@ -148,6 +148,18 @@ impl ServerDefinition {
         }
     }
 
+    /// What the extension is, for people.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        if self.is_coding_agent() {
+            "coding agent"
+        } else if self.is_wasm() {
+            "tool"
+        } else {
+            "MCP server"
+        }
+    }
+
     /// Whether this is a coding agent.
     #[must_use]
     pub const fn is_coding_agent(&self) -> bool {

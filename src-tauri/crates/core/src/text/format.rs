@@ -33,15 +33,16 @@ pub fn humanize_sizes(text: &str) -> String {
         let digits = part.bytes().rev().take_while(u8::is_ascii_digit).count();
         let (before, number) = part.split_at(part.len() - digits);
         match number.parse::<u64>() {
-            Ok(bytes @ 1_000..) if !is_last => shown.extend([before, &size(bytes)]),
+            Ok(bytes @ 1_000..) if !is_last => shown.extend([before, &format_bytes(bytes)]),
             Ok(_) | Err(_) => shown.extend([part, if is_last { "" } else { " bytes" }]),
         }
     }
     shown
 }
 
-/// In decimal units, with a decimal place where useful.
-fn size(bytes: u64) -> String {
+/// A size in decimal units, with a decimal place where useful.
+#[must_use]
+pub fn format_bytes(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1, "bytes"));
     let tenths = bytes.saturating_add(unit / 20) / (unit / 10).max(1);

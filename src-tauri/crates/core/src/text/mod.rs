@@ -14,7 +14,9 @@ mod hex;
 mod stable_hash;
 mod suggestion;
 
-pub use format::{capitalize, first_line, group_thousands, humanize_sizes, strip_backticks};
+pub use format::{
+    capitalize, first_line, format_bytes, group_thousands, humanize_sizes, strip_backticks,
+};
 pub use hex::{hex_digits, sha256_hex};
 pub use json_depth::{MAX_DEPTH, flatten_deep, is_within_depth};
 pub use markdown::strip_markdown;
