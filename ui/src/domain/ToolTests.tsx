@@ -5,6 +5,7 @@ import { Check, CircleX } from "lucide-react";
 
 import { Code } from "@/components/Code";
 import { cx } from "@/components/cx";
+import { InlineCode } from "@/components/InlineCode";
 import { VisibleText } from "@/components/VisibleText";
 import { showInvisible, showOneLine } from "@/format/visible";
 
@@ -40,7 +41,7 @@ function Test({ test: { name, passed, message, log = [] } }: { test: ShownTest }
         </span>
         {message !== undefined && (
           <span className={styles.message}>
-            <VisibleText text={showInvisible(message)} />
+            <InlineCode text={showInvisible(message)} />
           </span>
         )}
         {log.length > 0 && <Code label={`Log of ${showOneLine(name)}`} text={log.join("\n")} />}

@@ -2,6 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 
+import { InlineCode } from "@/components/InlineCode";
 import { VisibleText } from "@/components/VisibleText";
 import { testCounts, testsLabel } from "@/domain/toolBuilds";
 import type { ToolCheckResult } from "@/domain/toolCheck";
@@ -22,14 +23,14 @@ export function ToolCheckFacts({ check }: { check: ToolCheckResult }) {
           className={styles.name}
         >
           <VisibleText text={showOneLine(name)} />
-        </Link>{" "}
-        {hasPassed ? "passed" : "did not pass"}: {testsLabel(testCounts(check))}
+        </Link>
+        {` · ${testsLabel(testCounts(check))}`}
       </p>
       {errors.length > 0 && (
         <ul className={styles.errors} aria-label={`Errors of ${showOneLine(name)}`}>
           {errors.map((error, i) => (
             <li key={i}>
-              <VisibleText text={showInvisible(error)} />
+              <InlineCode text={showInvisible(error)} />
             </li>
           ))}
         </ul>

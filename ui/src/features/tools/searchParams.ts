@@ -14,8 +14,9 @@ export interface BuiltToolSearch {
   hash?: string;
 }
 
+/** Pitfall: the router keeps a parameter that a result leaves out. */
 export function readBuiltToolSearch({ hash }: Record<string, unknown>): BuiltToolSearch {
-  return typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash) ? { hash } : {};
+  return { hash: typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash) ? hash : undefined };
 }
 
 /** Parameters of an install link, each absent or a text. */

@@ -2,7 +2,7 @@
 
 import { CircleCheck, CircleX } from "lucide-react";
 
-import { VisibleText } from "@/components/VisibleText";
+import { InlineCode } from "@/components/InlineCode";
 import { MovingArc } from "@/domain/ringIcons";
 import { ToolTests } from "@/domain/ToolTests";
 import { testCounts, testsLabel } from "@/domain/toolBuilds";
@@ -54,7 +54,7 @@ export function CheckErrors({ errors }: { errors: readonly string[] }) {
     <ul className={styles.errors} aria-label="Errors">
       {errors.map((error, i) => (
         <li key={i}>
-          <VisibleText text={showInvisible(error)} />
+          <InlineCode text={showInvisible(error)} />
         </li>
       ))}
     </ul>

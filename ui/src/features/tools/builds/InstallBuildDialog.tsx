@@ -29,47 +29,47 @@ export function InstallBuildDialog({ name, hash, folder, onClose }: Props) {
   const { kind, view, propose } = useInstallSteps(name, onClose);
   const check = useCheckFolder();
   const preview = useCall("extensions.preview");
+  const isReadVersion = (build: ToolBuild) => build.hash === hash && isPassed(build);
   const readPage = () => {
     const draft = toolDraft(name, folder);
     preview.mutate(draft, { onSuccess: (page) => propose({ draft, page }) });
   };
   const start = () => {
     preview.reset();
-    const accept = (build: ToolBuild) => {
-      if (build.hash === hash && isPassed(build)) readPage();
-    };
-    check.mutate({ folder }, { onSuccess: accept });
+    check.mutate({ folder }, { onSuccess: (build) => isReadVersion(build) && readPage() });
   };
   const begin = useEffectEvent(start);
   useEffect(() => begin(), []);
   const build = check.data;
   const failure = check.error ?? preview.error;
-  const isOther = build !== undefined && build.hash !== hash;
+  const isBusy = check.isIdle || check.isPending || preview.isPending;
   const first = {
     title: `Install ${name}`,
     body: (
       <StepStart>
-        {isOther && (
+        {build && build.hash !== hash && (
           <Notice tone="accent" icon={TriangleAlert}>
             The draft has changed since the version that you read. Close this dialog and read the newest version.
           </Notice>
         )}
-        {build && (isOther || !isPassed(build)) ? (
-          <CheckResult build={build} />
-        ) : failure ? (
-          <ActionError error={failure} />
-        ) : (
-          <Checking />
-        )}
+        {isBusy ? <Checking /> : build && <CheckResult build={build} />}
+        {failure && <ActionError error={failure} />}
       </StepStart>
     ),
     footer: (
       <>
         <Button onPress={onClose}>Close</Button>
-        {failure && (
+        {failure ? (
           <Button look="primary" onPress={start}>
             Try again
           </Button>
+        ) : (
+          build &&
+          isReadVersion(build) && (
+            <Button look="primary" isPending={isBusy} onPress={readPage}>
+              Continue
+            </Button>
+          )
         )}
       </>
     ),

@@ -39,6 +39,7 @@ export function VersionRow({ build, isShown = false }: Props) {
             params={{ toolName: name }}
             search={{ hash }}
             title={hash}
+            className={styles.factLink}
             aria-label={`${name}, version ${versionName(build)}`}
           >
             {version}
@@ -54,6 +55,7 @@ export function VersionRow({ build, isShown = false }: Props) {
           <Link
             to="/runs/$runId"
             params={{ runId }}
+            className={styles.factLink}
             aria-label={`Run that made ${name}, version ${versionName(build)}`}
           >
             Run
