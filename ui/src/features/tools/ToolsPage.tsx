@@ -50,7 +50,7 @@ export function ToolCatalog({ job }: { job?: string }) {
   const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
   const withheld = job === undefined ? [] : (effective.data?.withheld ?? []);
   const [words, setWords] = useState("");
-  const [dialog, setDialog] = useState<"add" | "build">();
+  const [dialog, setDialog] = useState<"server" | "folder" | "build">();
   const shown = data?.filter((tool) => fits(tool, words));
   const isNamed = job === undefined && hasNamed([...servers, ...agents, ...builds], words);
   const clear = () => {
@@ -65,7 +65,7 @@ export function ToolCatalog({ job }: { job?: string }) {
           <ButtonLink to="/grants" icon={ShieldCheck} look="ghost">
             Grants
           </ButtonLink>
-          <Button icon={Plus} onPress={() => setDialog("add")}>
+          <Button icon={Plus} onPress={() => setDialog("server")}>
             Add MCP server
           </Button>
           <Allowed to="tools.build">
@@ -124,6 +124,7 @@ export function ToolCatalog({ job }: { job?: string }) {
           words={words}
           hasWords={(text) => hasWords(text, words)}
           onBuild={() => setDialog("build")}
+          onAddFolder={() => setDialog("folder")}
         />
       )}
       {job === undefined && catalogue.data && (
@@ -132,12 +133,14 @@ export function ToolCatalog({ job }: { job?: string }) {
           refused={catalogue.data.refused}
           words={words}
           hasWords={(text) => hasWords(text, words)}
-          onAdd={() => setDialog("add")}
+          onAdd={() => setDialog("server")}
         />
       )}
       {job === undefined && <CodingAgentsSection words={words} hasWords={(text) => hasWords(text, words)} />}
       {job === undefined && <SkillsSection />}
-      {dialog === "add" && <AddServerDialog onClose={() => setDialog(undefined)} />}
+      {(dialog === "server" || dialog === "folder") && (
+        <AddServerDialog isToolFolder={dialog === "folder"} onClose={() => setDialog(undefined)} />
+      )}
       {dialog === "build" && <BuildToolDialog onClose={() => setDialog(undefined)} />}
     </Page>
   );

@@ -226,7 +226,7 @@ test.each([
 
 test("device with read access gets no actions", async () => {
   const host = hostWith();
-  host.device = () => ({ name: "phone", scope: "read" }) as ReturnType<typeof host.device>;
+  host.device = () => ({ name: "phone", scope: "read" });
   renderApp(address, host);
   expect(await screen.findByRole("region", { name: "Source" })).toBeInTheDocument();
   for (const name of ["Install…", "Change", "Remove versions…"])

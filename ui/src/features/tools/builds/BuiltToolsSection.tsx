@@ -1,7 +1,7 @@
 /* Built tools: the newest version of each, and the installed version beside a newer one. */
 
 import { Link } from "@tanstack/react-router";
-import { Hammer } from "lucide-react";
+import { Hammer, Plus } from "lucide-react";
 
 import { Button } from "@/components/Button";
 import { Section } from "@/components/Page";
@@ -22,18 +22,29 @@ interface Props {
   /** Whether a text has all words of the search. */
   hasWords: (text: string) => boolean;
   onBuild: () => void;
+  onAddFolder: () => void;
 }
 
 const sectionId = "built-tools";
 
-export function BuiltToolsSection({ words, hasWords, onBuild }: Props) {
+export function BuiltToolsSection({ words, hasWords, onBuild, onAddFolder }: Props) {
   const { data: builds, error, refetch } = useToolBuilds();
   useScrollToSection(sectionId, builds !== undefined);
   const tools = builds && groupBuilds(builds);
   const shown = tools?.filter(({ name, description }) => hasWords(`${name} ${description ?? ""}`));
   if (words.trim() !== "" && shown?.length === 0) return null;
   return (
-    <Section title="Built tools" id={sectionId}>
+    <Section
+      title="Built tools"
+      id={sectionId}
+      aside={
+        <Allowed to="tools.check">
+          <Button small look="ghost" icon={Plus} onPress={onAddFolder}>
+            Add a tool folder
+          </Button>
+        </Allowed>
+      }
+    >
       {error && !builds && <Failure title="Could not load built tools." error={error} onRetry={() => void refetch()} />}
       {!error && !builds && <SkeletonRows rows={2} />}
       {tools?.length === 0 && (

@@ -54,6 +54,10 @@ test("folder is checked, then installed by its own name", async () => {
   const consent = within(await screen.findByRole("dialog", { name: "Install weather?" }));
   for (const text of ["api.example.com", "Reads its own folder", sha256, "/home/ada/t"])
     expect(consent.getByText(text)).toBeInTheDocument();
+  // Permissions come before the package.
+  const permission = consent.getByText("Reads its own folder");
+  const order = permission.compareDocumentPosition(consent.getByRole("group", { name: "Package" }));
+  expect(order).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
   const install = consent.getByRole("button", { name: "Install" });
   await waitFor(() => expect(install).toBeEnabled());
   await user.click(install);
@@ -99,6 +103,17 @@ test("changed path needs another check", async () => {
   await user.type(dialog.getByRole("textbox", { name: "Folder of the tool" }), "2");
   expect(dialog.getByRole("button", { name: "Check" })).toBeInTheDocument();
   expect(dialog.queryByRole("status")).not.toBeInTheDocument();
+});
+
+test("section of built tools opens the folder form", async () => {
+  const fake = host();
+  const { user } = renderApp("/tools", fake);
+  await user.click(await screen.findByRole("button", { name: "Add a tool folder" }));
+  const dialog = within(await screen.findByRole("dialog", { name: "Add a tool folder" }));
+  expect(dialog.getByRole("radio", { name: "Tool folder" })).toBeChecked();
+  expect(dialog.getByRole("textbox", { name: "Folder of the tool" })).toHaveFocus();
+  await user.click(dialog.getByRole("radio", { name: "npm" }));
+  expect(screen.getByRole("dialog", { name: "Add MCP server" })).toBeInTheDocument();
 });
 
 test("installed tool has no form of a server", async () => {

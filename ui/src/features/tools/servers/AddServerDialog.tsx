@@ -28,10 +28,12 @@ interface Props {
   installed?: ServerForm;
   /** Link that opened the form. */
   link?: InstallLink;
+  /** Starts with the folder of a tool. */
+  isToolFolder?: boolean;
   onClose: () => void;
 }
 
-export function AddServerDialog({ installed, link, onClose }: Props) {
+export function AddServerDialog({ installed, link, isToolFolder = false, onClose }: Props) {
   const [form, setForm] = useState(installed ?? link?.form ?? emptyServerForm);
   // A tool folder names itself.
   const [name, setName] = useState(form.name);
@@ -43,6 +45,7 @@ export function AddServerDialog({ installed, link, onClose }: Props) {
     setForm,
     isUpdate: installed !== undefined,
     link,
+    isToolFolder,
     isInstalled,
     onClose,
     onPage: (draft, page) => {
@@ -72,15 +75,17 @@ interface DraftOptions {
   setForm: (form: ServerForm) => void;
   isUpdate: boolean;
   link: InstallLink | undefined;
+  isToolFolder: boolean;
   onPage: (draft: ExtensionDraft, page: ConsentPage) => void;
 }
 
 /** State of the form: source, problems, and the page of the next step. */
-function useDraft({ form, setForm, isUpdate, link, onPage }: DraftOptions) {
+function useDraft({ form, setForm, isUpdate, link, isToolFolder, onPage }: DraftOptions) {
   const { data: status } = useStatus();
   const preview = useCall("extensions.preview");
   const search = useServerSearch(link?.query ?? "");
-  const [origin, setOrigin] = useState<Origin>(link?.query === undefined ? "form" : "registry");
+  const first = isToolFolder ? "tool" : link?.query === undefined ? "form" : "registry";
+  const [origin, setOrigin] = useState<Origin>(first);
   const [filledIn, setFilledIn] = useState<FilledIn>();
   const [problems, setProblems] = useState<FormProblems>({});
   const change = (next: ServerForm) => {
