@@ -16,13 +16,13 @@ import styles from "./Builds.module.css";
 import { Checking, CheckResult, isPassed } from "./CheckResult";
 import { toolDraft } from "./toolDraft";
 
-interface ToolFolder {
+interface ToolFolderForm {
   body: ReactNode;
   /** Checks the folder, then shows the consent page of a passed folder. */
   submit: ReactNode;
 }
 
-export function useToolFolder(onPage: (draft: ExtensionDraft, page: ConsentPage) => void): ToolFolder {
+export function useToolFolder(onPage: (draft: ExtensionDraft, page: ConsentPage) => void): ToolFolderForm {
   const { data: status } = useStatus();
   const check = useCheckFolder();
   const preview = useCall("extensions.preview");

@@ -62,9 +62,9 @@ export function AddServerDialog({ installed, link, isToolFolder = false, onClose
 }
 
 /** Part of the dialog: the form of a server, the search of the registry, or the folder of a tool. */
-type Origin = "form" | "registry" | "tool";
+type FormOrigin = "form" | "registry" | "tool";
 
-const allSources: readonly Option<SourceKind | Exclude<Origin, "form">>[] = [
+const allSources: readonly Option<SourceKind | Exclude<FormOrigin, "form">>[] = [
   ...sourceKinds,
   { id: "tool", label: "Tool folder" },
   { id: "registry", label: "Registry" },
@@ -85,7 +85,7 @@ function useDraft({ form, setForm, isUpdate, link, isToolFolder, onPage }: Draft
   const preview = useCall("extensions.preview");
   const search = useServerSearch(link?.query ?? "");
   const first = isToolFolder ? "tool" : link?.query === undefined ? "form" : "registry";
-  const [origin, setOrigin] = useState<Origin>(first);
+  const [origin, setOrigin] = useState<FormOrigin>(first);
   const [filledIn, setFilledIn] = useState<FilledIn>();
   const [problems, setProblems] = useState<FormProblems>({});
   const change = (next: ServerForm) => {
