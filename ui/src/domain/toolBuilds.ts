@@ -6,7 +6,7 @@ import { isJsonObject } from "@/format/json";
 import type { ToolBuild, ToolBuildSummary, ToolFileAccess, ToolLanguage, ToolTestResult } from "@/platform";
 
 /** A built tool with its listed versions. */
-export interface BuiltTool {
+export interface BuiltToolGroup {
   name: string;
   description: string | null;
   /** The version checked last first. */
@@ -14,8 +14,8 @@ export interface BuiltTool {
 }
 
 /** Versions by tool; keeps the order of the list. */
-export function groupBuilds(builds: readonly ToolBuildSummary[]): BuiltTool[] {
-  const tools = new Map<string, BuiltTool>();
+export function groupBuilds(builds: readonly ToolBuildSummary[]): BuiltToolGroup[] {
+  const tools = new Map<string, BuiltToolGroup>();
   for (const build of builds) {
     const { name, description } = build;
     const tool = tools.get(name) ?? { name, description: null, versions: [] };
@@ -60,7 +60,7 @@ export function isUntrustedBuild({ isTainted, state }: Pick<ToolBuild, "isTainte
 }
 
 /** Facts and permissions of a manifest. */
-export interface ManifestFacts {
+export interface ToolManifestFacts {
   description: string | null;
   version: string | null;
   isReadOnly: boolean;
@@ -70,7 +70,7 @@ export interface ManifestFacts {
 }
 
 /** Undefined without a valid manifest. */
-export function manifestFacts(manifest: unknown): ManifestFacts | undefined {
+export function manifestFacts(manifest: unknown): ToolManifestFacts | undefined {
   if (!isJsonObject(manifest)) return undefined;
   const { description, version, readsOnly, permissions } = manifest;
   const { hosts, secrets, files } = isJsonObject(permissions) ? permissions : {};

@@ -7,7 +7,7 @@ import { Facts } from "@/components/Facts";
 import { Time } from "@/components/Time";
 import { VisibleText } from "@/components/VisibleText";
 import { useTools } from "@/data/queries";
-import { type ManifestFacts, ownFilesLabels, shortHash } from "@/domain/toolBuilds";
+import { type ToolManifestFacts, ownFilesLabels, shortHash } from "@/domain/toolBuilds";
 import { toolsOfServer } from "@/domain/tools";
 import { showOneLine } from "@/format/visible";
 import type { ToolBuildDetail } from "@/platform";
@@ -17,7 +17,7 @@ import styles from "./Builds.module.css";
 interface Props {
   detail: ToolBuildDetail;
   /** Undefined without a valid manifest. */
-  manifest: ManifestFacts | undefined;
+  manifest: ToolManifestFacts | undefined;
 }
 
 export function BuildFacts({ detail: { build, reach }, manifest }: Props) {

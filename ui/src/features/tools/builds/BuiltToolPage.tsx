@@ -16,7 +16,7 @@ import { BuildStateGlyph } from "@/domain/buildState";
 import {
   isUntrustedBuild,
   languageLabels,
-  type ManifestFacts,
+  type ToolManifestFacts,
   manifestFacts,
   testCounts,
   testsLabel,
@@ -110,7 +110,7 @@ function BuiltTool({ detail }: { detail: ToolBuildDetail }) {
   );
 }
 
-function aboutText(language: string, manifest: ManifestFacts | undefined): string {
+function aboutText(language: string, manifest: ToolManifestFacts | undefined): string {
   return manifest?.version == null ? language : `${language} · version ${showOneLine(manifest.version)}`;
 }
 

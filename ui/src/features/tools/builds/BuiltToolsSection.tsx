@@ -9,7 +9,7 @@ import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
 import { VisibleText } from "@/components/VisibleText";
 import { Allowed } from "@/data/access";
 import { useToolBuilds } from "@/data/toolBuilds";
-import { type BuiltTool, groupBuilds } from "@/domain/toolBuilds";
+import { type BuiltToolGroup, groupBuilds } from "@/domain/toolBuilds";
 import { useScrollToSection } from "@/features/tools/servers/useScrollToSection";
 import { showOneLine } from "@/format/visible";
 
@@ -73,7 +73,7 @@ export function BuiltToolsSection({ words, hasWords, onBuild, onAddFolder }: Pro
   );
 }
 
-function BuiltToolRow({ tool: { name, description, versions } }: { tool: BuiltTool }) {
+function BuiltToolRow({ tool: { name, description, versions } }: { tool: BuiltToolGroup }) {
   const text = description === null ? "The manifest cannot be read." : showOneLine(description);
   return (
     <>
