@@ -13,6 +13,7 @@ const pages = [
   "/tools",
   "/tools/http",
   "/tools/write_file",
+  "/tools/built/gone",
   "/jobs/gone/conversation",
   "/settings",
   "/nowhere",

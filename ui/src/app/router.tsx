@@ -16,7 +16,7 @@ import { readRunsSearch } from "@/features/runs/searchParams";
 import { NotFoundPage } from "@/features/shell/NotFoundPage";
 import { RouteError } from "@/features/shell/RouteError";
 import { Shell } from "@/features/shell/Shell";
-import { readInstallSearch, readToolsSearch } from "@/features/tools/searchParams";
+import { readBuiltToolSearch, readInstallSearch, readToolsSearch } from "@/features/tools/searchParams";
 
 const root = createRootRoute({
   component: () => (
@@ -110,6 +110,13 @@ const tool = createRoute({
   component: lazyRouteComponent(() => import("@/features/tools/ToolPage"), "ToolPage"),
 });
 
+const builtTool = createRoute({
+  getParentRoute: () => root,
+  path: "/tools/built/$toolName",
+  validateSearch: readBuiltToolSearch,
+  component: lazyRouteComponent(() => import("@/features/tools/builds/BuiltToolPage"), "BuiltToolPage"),
+});
+
 const install = createRoute({
   getParentRoute: () => root,
   path: "/install",
@@ -139,6 +146,7 @@ export function createAppRouter(history: RouterHistory = createBrowserHistory())
       chat,
       tools,
       tool,
+      builtTool,
       install,
       settings,
     ]),

@@ -103,6 +103,15 @@ test.each([
   expect(fetched.toSorted()).toEqual(names.toSorted());
 });
 
+test("checked tool invalidates builds and tools, but no setting", async () => {
+  await started();
+  const names = [showing(keys.toolBuild("weather", undefined)), showing(keys.extensions), showing(keys.tools)];
+  showing(keys.config);
+  host.emit("config", { toolBuilds: "weather" });
+  await settled();
+  expect(fetched.toSorted()).toEqual(names.toSorted());
+});
+
 test("sequence gap refetches everything", async () => {
   await started();
   const names = [showing(keys.jobs), showing(keys.run("r2")), showing(keys.config)];

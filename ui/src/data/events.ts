@@ -15,11 +15,12 @@ const batchMs = 40;
 /** Query keys that an event invalidates. */
 export function staleKeys(event: HostEvent): QueryKey[] {
   if (event.kind === "reset") return [[]];
-  const { jobId, runId, session, deliveryId } = event.data as {
+  const { jobId, runId, session, deliveryId, toolBuilds } = event.data as {
     jobId?: string;
     runId?: string;
     session?: string;
     deliveryId?: string;
+    toolBuilds?: string;
   };
   const run = runId === undefined ? [] : [keys.run(runId)];
   const job = jobId === undefined ? [] : [keys.job(jobId)];
@@ -72,6 +73,9 @@ export function staleKeys(event: HostEvent): QueryKey[] {
     case "heartbeat":
       return [keys.status];
     case "config":
+      // A checked version of a built tool, which changes no setting. An accepted version is an extension with a tool.
+      if (toolBuilds !== undefined)
+        return [keys.toolBuilds, keys.extensions, keys.tools, keys.eachJob, keys.toolsOfDrafts, keys.checks];
       // Skill trust changes the effective tools.
       return [
         keys.config,

@@ -84,10 +84,11 @@ export function useSignInEnd(name: string, isPending: boolean) {
   }, [platform, client, name, isPending]);
 }
 
-/** Change of a server. The server's tools, grants and jobs change with it. */
+/** Change of a server or tool. The tools, grants, jobs and the state of a built tool change with it. */
 export function useExtensionCall<M extends Method & `extensions.${string}`>(method: M) {
   return useCall(method, [
     keys.extensions,
+    keys.toolBuilds,
     keys.tools,
     keys.toolsOfDrafts,
     keys.eachJob,

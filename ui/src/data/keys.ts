@@ -20,6 +20,8 @@ export const keys = {
   modelPresets: ["providers", "presets"],
   pull: ["pull"],
   tools: ["tools"],
+  toolBuilds: ["toolBuilds"],
+  toolBuild: (name: string, hash: string | undefined) => ["toolBuilds", "one", name, hash],
   extensions: ["extensions"],
   extension: (name: string) => ["extensions", "one", name],
   agentPresets: ["agentPresets"],

@@ -46,6 +46,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
         installedFolder: "/home/ada/skills/installed",
       }),
       "extensions.list": () => ({ extensions: [] }),
+      "tools.builds": () => ({ builds: [] }),
       "channels.list": () => aChannelList(),
       "secrets.list": () => ({ secrets: [], warning: null }),
       "devices.list": () => ({ devices: [], names: [] }),

@@ -25,6 +25,7 @@ import { noon } from "./noon";
 
 export { noon } from "./noon";
 export * from "./extensionFixtures";
+export * from "./toolBuildFixtures";
 
 const notificationOnly: MessageRoutes = {
   reports: ["notification"],

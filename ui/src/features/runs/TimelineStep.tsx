@@ -10,6 +10,7 @@ import { VisibleText } from "@/components/VisibleText";
 import { usePlatform } from "@/data/platform";
 import { delegatedTask } from "@/domain/delegatedTask";
 import { ModelText } from "@/domain/ModelText";
+import { buildToolLabels, toolCheckResult } from "@/domain/toolCheck";
 import { calledTools, modelText, resultLine, isFailedStep } from "@/domain/steps";
 import { argumentsLine, firstLineRaw } from "@/format/text";
 import { showInvisible } from "@/format/visible";
@@ -17,6 +18,7 @@ import { showInvisible } from "@/format/visible";
 import { DelegateStep } from "./DelegateStep";
 import { callLabel, LabelledPart, Result, type StepFrame, StepItem } from "./StepItem";
 import styles from "./Timeline.module.css";
+import { ToolCheckFacts } from "./ToolCheckFacts";
 
 interface Props extends StepFrame {
   runId: string;
@@ -102,8 +104,11 @@ function ToolStep({
 }: Pick<Props, "runId" | "step" | "begin" | "stopped" | "progress">) {
   const [open, setOpen] = useState(false);
   const line = argumentsLine(step.input);
+  const check = toolCheckResult(step);
+  const word = [buildToolLabels.get(step.name), stopped ?? callLabel(step, progress)].filter(Boolean).join(" · ");
   return (
-    <StepItem step={step} begin={begin} stopped={stopped} name={step.name} word={stopped ?? callLabel(step, progress)}>
+    <StepItem step={step} begin={begin} stopped={stopped} name={step.name} word={word === "" ? undefined : word}>
+      {check && <ToolCheckFacts check={check} />}
       <Disclosure isExpanded={open} onExpandedChange={setOpen}>
         <Button slot="trigger" className={styles.summary}>
           <span className={styles.arguments}>

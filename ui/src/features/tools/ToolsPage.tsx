@@ -1,7 +1,7 @@
-/* Tool catalog by purpose and MCP server, or the effective tools of a job. */
+/* Tool catalog by purpose, built tools and MCP servers, or the effective tools of a job. */
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Plus, SearchX, ShieldCheck } from "lucide-react";
+import { Hammer, Plus, SearchX, ShieldCheck } from "lucide-react";
 import { useState } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
@@ -10,15 +10,19 @@ import { FilterMenu } from "@/components/FilterMenu";
 import { Notice } from "@/components/Notice";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/Placeholders";
+import { Allowed } from "@/data/access";
 import { useCodingAgents, useServers } from "@/data/extensions";
 import { useJobs } from "@/data/jobs";
 import { useEffectiveTools, useJob, useToolCatalog } from "@/data/queries";
+import { useToolBuilds } from "@/data/toolBuilds";
 import { groupTools, type ToolGroup } from "@/domain/toolGroups";
 import { toolsOfServer } from "@/domain/tools";
 import { plural } from "@/format/amount";
 import type { ToolView } from "@/platform";
 
 import { CodingAgentsSection } from "./agents/CodingAgentsSection";
+import { BuildToolDialog } from "./builds/BuildToolDialog";
+import { BuiltToolsSection } from "./builds/BuiltToolsSection";
 import { AddServerDialog } from "./servers/AddServerDialog";
 import { ServersSection } from "./servers/ServersSection";
 import { SkillsSection } from "./skills/SkillsSection";
@@ -37,6 +41,7 @@ export function ToolCatalog({ job }: { job?: string }) {
   const jobs = useJobs().data ?? [];
   const servers = useServers().data ?? [];
   const agents = useCodingAgents().data ?? [];
+  const builds = useToolBuilds().data ?? [];
   const catalogue = useToolCatalog();
   const effective = useEffectiveTools(job);
   const { error, refetch } = job === undefined ? catalogue : effective.error ? effective : offeredTo;
@@ -45,9 +50,9 @@ export function ToolCatalog({ job }: { job?: string }) {
   const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
   const withheld = job === undefined ? [] : (effective.data?.withheld ?? []);
   const [words, setWords] = useState("");
-  const [isAdding, setAdding] = useState(false);
+  const [dialog, setDialog] = useState<"server" | "folder" | "build">();
   const shown = data?.filter((tool) => fits(tool, words));
-  const isNamed = job === undefined && [...servers, ...agents].some(({ name }) => hasWords(name, words));
+  const isNamed = job === undefined && hasNamed([...servers, ...agents, ...builds], words);
   const clear = () => {
     setWords("");
     void navigate({ to: "/tools", search: {}, replace: true });
@@ -60,9 +65,14 @@ export function ToolCatalog({ job }: { job?: string }) {
           <ButtonLink to="/grants" icon={ShieldCheck} look="ghost">
             Grants
           </ButtonLink>
-          <Button look="primary" icon={Plus} onPress={() => setAdding(true)}>
+          <Button icon={Plus} onPress={() => setDialog("server")}>
             Add MCP server
           </Button>
+          <Allowed to="tools.build">
+            <Button look="primary" icon={Hammer} onPress={() => setDialog("build")}>
+              Build a tool
+            </Button>
+          </Allowed>
         </>
       }
     >
@@ -109,18 +119,29 @@ export function ToolCatalog({ job }: { job?: string }) {
             </ul>
           </Section>
         ))}
+      {job === undefined && (
+        <BuiltToolsSection
+          words={words}
+          hasWords={(text) => hasWords(text, words)}
+          onBuild={() => setDialog("build")}
+          onAddFolder={() => setDialog("folder")}
+        />
+      )}
       {job === undefined && catalogue.data && (
         <ServersSection
           tools={catalogue.data.tools}
           refused={catalogue.data.refused}
           words={words}
           hasWords={(text) => hasWords(text, words)}
-          onAdd={() => setAdding(true)}
+          onAdd={() => setDialog("server")}
         />
       )}
       {job === undefined && <CodingAgentsSection words={words} hasWords={(text) => hasWords(text, words)} />}
       {job === undefined && <SkillsSection />}
-      {isAdding && <AddServerDialog onClose={() => setAdding(false)} />}
+      {(dialog === "server" || dialog === "folder") && (
+        <AddServerDialog isToolFolder={dialog === "folder"} onClose={() => setDialog(undefined)} />
+      )}
+      {dialog === "build" && <BuildToolDialog onClose={() => setDialog(undefined)} />}
     </Page>
   );
 }
@@ -133,6 +154,11 @@ function serverGroups(tools: readonly ToolView[]): ToolGroup[] {
 
 function fits({ name, label, description }: ToolView, words: string): boolean {
   return hasWords(`${name} ${label ?? ""} ${description}`, words);
+}
+
+/** Whether the search shows an entry outside the catalog. */
+function hasNamed(entries: readonly { name: string; description?: string | null }[], words: string): boolean {
+  return entries.some(({ name, description }) => hasWords(`${name} ${description ?? ""}`, words));
 }
 
 function hasWords(text: string, words: string): boolean {

@@ -1,4 +1,4 @@
-/* URL parameters of the tool catalog and of an install link. */
+/* URL parameters of the tool catalog, a built tool and an install link. */
 
 export interface ToolsSearch {
   /** Job of the shown tools. */
@@ -7,6 +7,16 @@ export interface ToolsSearch {
 
 export function readToolsSearch({ job }: Record<string, unknown>): ToolsSearch {
   return typeof job === "string" && job !== "" ? { job } : {};
+}
+
+export interface BuiltToolSearch {
+  /** SHA-256 of the shown version; the version checked last without one. */
+  hash?: string;
+}
+
+/** Pitfall: the router keeps a parameter that a result leaves out. */
+export function readBuiltToolSearch({ hash }: Record<string, unknown>): BuiltToolSearch {
+  return { hash: typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash) ? hash : undefined };
 }
 
 /** Parameters of an install link, each absent or a text. */

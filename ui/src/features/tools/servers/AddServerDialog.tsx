@@ -1,5 +1,5 @@
-/* Installs or changes an MCP server, or changes a coding agent: definition and package, then the steps of the installation. A link fills in the
-   form and starts nothing. */
+/* Installs or changes an MCP server, installs a tool folder, or changes a coding agent: definition and package, then the
+   steps of the installation. A link fills in the form and starts nothing. */
 
 import { useId, useState } from "react";
 
@@ -9,6 +9,7 @@ import { Modal } from "@/components/Modal";
 import { Notice } from "@/components/Notice";
 import { useCall } from "@/data/actions";
 import { useStatus } from "@/data/queries";
+import { useToolFolder } from "@/features/tools/builds/useToolFolder";
 import type { ConsentPage, ExtensionDraft } from "@/platform";
 
 import { ActionError } from "./DialogParts";
@@ -27,12 +28,16 @@ interface Props {
   installed?: ServerForm;
   /** Link that opened the form. */
   link?: InstallLink;
+  /** Starts with the folder of a tool. */
+  isToolFolder?: boolean;
   onClose: () => void;
 }
 
-export function AddServerDialog({ installed, link, onClose }: Props) {
+export function AddServerDialog({ installed, link, isToolFolder = false, onClose }: Props) {
   const [form, setForm] = useState(installed ?? link?.form ?? emptyServerForm);
-  const { kind, view, propose } = useInstallSteps(form.name, onClose);
+  // A tool folder names itself.
+  const [name, setName] = useState(form.name);
+  const { kind, view, propose } = useInstallSteps(name, onClose);
   const [isInstalled, setInstalled] = useState(installed !== undefined);
   if (kind === "tools" && !isInstalled) setInstalled(true);
   const first = useFormStep({
@@ -40,9 +45,13 @@ export function AddServerDialog({ installed, link, onClose }: Props) {
     setForm,
     isUpdate: installed !== undefined,
     link,
+    isToolFolder,
     isInstalled,
     onClose,
-    onPage: (draft, page) => propose({ draft, page }),
+    onPage: (draft, page) => {
+      setName(draft.name);
+      propose({ draft, page });
+    },
   });
   const { title, body, footer } = view ?? first;
   return (
@@ -52,22 +61,31 @@ export function AddServerDialog({ installed, link, onClose }: Props) {
   );
 }
 
-const allSources: readonly Option<SourceKind | "registry">[] = [...sourceKinds, { id: "registry", label: "Registry" }];
+/** Part of the dialog: the form of a server, the search of the registry, or the folder of a tool. */
+type FormOrigin = "form" | "registry" | "tool";
+
+const allSources: readonly Option<SourceKind | Exclude<FormOrigin, "form">>[] = [
+  ...sourceKinds,
+  { id: "tool", label: "Tool folder" },
+  { id: "registry", label: "Registry" },
+];
 
 interface DraftOptions {
   form: ServerForm;
   setForm: (form: ServerForm) => void;
   isUpdate: boolean;
   link: InstallLink | undefined;
+  isToolFolder: boolean;
   onPage: (draft: ExtensionDraft, page: ConsentPage) => void;
 }
 
 /** State of the form: source, problems, and the page of the next step. */
-function useDraft({ form, setForm, isUpdate, link, onPage }: DraftOptions) {
+function useDraft({ form, setForm, isUpdate, link, isToolFolder, onPage }: DraftOptions) {
   const { data: status } = useStatus();
   const preview = useCall("extensions.preview");
   const search = useServerSearch(link?.query ?? "");
-  const [isSearching, setSearching] = useState(link?.query !== undefined);
+  const first = isToolFolder ? "tool" : link?.query === undefined ? "form" : "registry";
+  const [origin, setOrigin] = useState<FormOrigin>(first);
   const [filledIn, setFilledIn] = useState<FilledIn>();
   const [problems, setProblems] = useState<FormProblems>({});
   const change = (next: ServerForm) => {
@@ -79,7 +97,7 @@ function useDraft({ form, setForm, isUpdate, link, onPage }: DraftOptions) {
     setFilledIn(next);
     const server = next?.servers[next.chosen];
     if (!server) return;
-    setSearching(false);
+    setOrigin("form");
     const isNamed = next.origin === "registry" && link !== undefined && link.form.name !== "";
     change(isNamed ? { ...server.form, name: link.form.name } : server.form);
   };
@@ -97,7 +115,7 @@ function useDraft({ form, setForm, isUpdate, link, onPage }: DraftOptions) {
       onError: (error) => setProblems(placedProblems(error, kindOf(form))),
     });
   };
-  return { preview, search, isSearching, setSearching, filledIn, problems, change, fill, submit };
+  return { preview, search, origin, setOrigin, filledIn, problems, change, fill, submit };
 }
 
 interface FormStepOptions extends DraftOptions {
@@ -108,27 +126,31 @@ interface FormStepOptions extends DraftOptions {
 
 function useFormStep({ isInstalled, onClose, ...options }: FormStepOptions): StepView {
   const { form, isUpdate, link } = options;
-  const { preview, search, isSearching, setSearching, filledIn, problems, change, fill, submit } = useDraft(options);
+  const { preview, search, origin, setOrigin, filledIn, problems, change, fill, submit } = useDraft(options);
+  const tool = useToolFolder(options.onPage);
   const formId = useId();
   const isPlaced = Object.keys(problems).length > 0;
   return {
-    title: isUpdate ? `Change ${form.name}` : "Add MCP server",
+    title: isUpdate ? `Change ${form.name}` : origin === "tool" ? "Add a tool folder" : "Add MCP server",
     body: (
       <div className={styles.form}>
         {link && !isInstalled && <Notice tone="accent">A link opened this form. Nothing is installed yet.</Notice>}
         <Segmented
           label="Kind of source"
           options={isUpdate ? sourceKindsOf(form.isAgent) : allSources}
-          value={isSearching ? "registry" : kindOf(form)}
+          value={origin === "form" ? kindOf(form) : origin}
           onChange={(next) => {
-            setSearching(next === "registry");
-            if (next !== "registry") change({ ...form, kind: next });
+            const isForm = next !== "registry" && next !== "tool";
+            setOrigin(isForm ? "form" : next);
+            if (isForm) change({ ...form, kind: next });
           }}
           className={styles.kinds}
         />
-        {isSearching ? (
+        {origin === "registry" && (
           <RegistrySearch search={search} onChoose={(servers) => fill({ servers, chosen: 0, origin: "registry" })} />
-        ) : (
+        )}
+        {origin === "tool" && tool.body}
+        {origin === "form" && (
           <form
             id={formId}
             aria-label={form.isAgent ? "Coding agent" : "MCP server"}
@@ -153,7 +175,8 @@ function useFormStep({ isInstalled, onClose, ...options }: FormStepOptions): Ste
     footer: (
       <>
         <Button onPress={onClose}>Cancel</Button>
-        {!isSearching && (
+        {origin === "tool" && tool.submit}
+        {origin === "form" && (
           <Button look="primary" type="submit" form={formId} isPending={preview.isPending}>
             Continue
           </Button>

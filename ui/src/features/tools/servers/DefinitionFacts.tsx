@@ -4,8 +4,9 @@ import { ShieldAlert } from "lucide-react";
 import type { ReactNode } from "react";
 
 import { VisibleText } from "@/components/VisibleText";
+import { ownFilesLabels } from "@/domain/toolBuilds";
 import { showUnambiguous } from "@/format/visible";
-import type { ServerDefinition, ToolFileAccess } from "@/platform";
+import type { ServerDefinition } from "@/platform";
 
 import { commandLine } from "./commandLine";
 import styles from "./Servers.module.css";
@@ -32,7 +33,7 @@ interface Props {
 }
 
 /** Fields about what the server may use. They come first. */
-const permissions: readonly string[] = ["Rights", "Folders", "Hosts", "Secrets"];
+const permissions: readonly string[] = ["Rights", "Folders", "Hosts", "Secrets", "Files"];
 
 export function DefinitionFacts({ server, isPackage = false, than, part }: Props) {
   const others = than && definitionFacts(than).map((fact) => JSON.stringify(fact));
@@ -109,13 +110,6 @@ function limitFacts(server: ServerDefinition): DefinitionFact[] {
   ];
 }
 
-/** Access of a tool to its own folder. */
-const ownFiles: Record<ToolFileAccess, string> = {
-  none: "None",
-  read: "Reads its own folder",
-  write: "Reads and writes its own folder",
-};
-
 function definitionFacts(server: ServerDefinition): DefinitionFact[] {
   const { transport } = server;
   const limits = limitFacts(server);
@@ -136,7 +130,7 @@ function definitionFacts(server: ServerDefinition): DefinitionFact[] {
       { name: "Rights", text: "Rouse runs the tool in its own sandbox, with the hosts and files of this page only." },
       { name: "Hosts", code: hosts, text: "None: no network" },
       { name: "Secrets", code: secrets, text: "None" },
-      { name: "Files", text: ownFiles[files] },
+      { name: "Files", text: ownFilesLabels[files] },
       ...limits,
     ];
   }

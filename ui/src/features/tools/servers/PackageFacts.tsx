@@ -138,7 +138,8 @@ function sourceFacts(source: ExtensionSource): PackageFact[] {
   if (source.kind === "npm") facts.push({ name: "Integrity", lines: listOf(source.integrity) });
   if (source.kind === "pypi") facts.push({ name: "Requirements", lines: requirementLines(source.requirements) });
   if (source.kind === "mcpb") facts.push({ name: "Settings", lines: settingLines(source) });
-  if (source.kind === "mcpb" || source.kind === "folder") facts.push({ name: "SHA-256", lines: listOf(source.sha256) });
+  if (source.kind === "mcpb" || source.kind === "folder" || source.kind === "tool")
+    facts.push({ name: "SHA-256", lines: listOf(source.sha256) });
   return facts;
 }
 

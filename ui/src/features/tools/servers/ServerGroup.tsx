@@ -42,8 +42,8 @@ interface Props {
 export function ServerGroup({ server, tools, refused, isShown, onReview, onChange, onRemove }: Props) {
   const { name, transport, reason, reportedVersion, isCodingAgent } = server;
   const { data: detail, error, refetch } = useExtension(name);
-  const isUnconfined =
-    detail?.extension.server.transport.kind === "stdio" && detail.extension.server.transport.isUnconfined;
+  const definition = detail?.extension.server.transport;
+  const isUnconfined = definition?.kind === "stdio" && definition.isUnconfined;
   const actions = useServerActions(server);
   // Changed files. With held tools alone, the server is quarantined only if no accepted tool is offered.
   const hasDrift = server.state === "quarantined" && (server.held === 0 || server.accepted > 0);
@@ -101,14 +101,19 @@ export function ServerGroup({ server, tools, refused, isShown, onReview, onChang
                       onAction: () => actions.restart.mutate({ name }),
                     },
                   ]),
-              {
-                id: "change",
-                label: "Change",
-                icon: Pencil,
-                disabled: !detail,
-                onAction: () =>
-                  detail && onChange(serverFormFrom(name, detail.extension.server, detail.extension.package)),
-              },
+              // The folder of a tool has its definition.
+              ...(definition?.kind === "wasm"
+                ? []
+                : [
+                    {
+                      id: "change",
+                      label: "Change",
+                      icon: Pencil,
+                      disabled: !detail,
+                      onAction: () =>
+                        detail && onChange(serverFormFrom(name, detail.extension.server, detail.extension.package)),
+                    },
+                  ]),
               ...installed.entries,
               null,
               { id: "remove", label: "Remove", icon: Trash2, danger: true, onAction: onRemove },
