@@ -72,7 +72,7 @@ export function toolFacts({
       ? "Runs as a separate process, in the sandbox when a model or “Try it” calls it, unless the job allows commands outside."
       : origin === null
         ? "Runs inside Rouse."
-        : `Runs in the MCP server ${origin.extension}.`,
+        : `Comes from the extension ${origin.extension}.`,
     isConfined && "A call that you fix in a job runs with your full permissions, outside the sandbox.",
     unavailableReason !== null && `Models cannot call it here. ${unavailableReason}`,
   ].filter((line) => line !== false);

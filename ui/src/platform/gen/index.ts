@@ -5435,7 +5435,7 @@ export type ToolBuildParams = {
  */
 name: string, 
 /**
- * SHA-256 of the folder. Default: the version checked last.
+ * SHA-256 of the folder, or its first digits. Default: the version checked last.
  */
 hash?: string, };
 
@@ -5667,7 +5667,7 @@ message?: string,
 /**
  * The first lines of the tool's log.
  */
-log: Array<string>, };
+log?: Array<string>, };
 
 /**
  * A tool.

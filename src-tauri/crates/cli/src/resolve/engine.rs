@@ -26,6 +26,8 @@ const KEYRING_TIMEOUT: Duration = Duration::from_secs(60);
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(330);
 /// The installation of a package takes at most 300 s, and the start of its server follows.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(640);
+/// The first check compiles the engine of scripts, and all tests take at most 130 s.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(300);
 /// An archive of a skill has up to 50 MB.
 const SKILL_TIMEOUT: Duration = Duration::from_secs(60);
 /// A download has two requests to a registry, of at most 30 s each.
@@ -146,6 +148,7 @@ fn call_timeout(method: &str) -> Duration {
             CHANNEL_TIMEOUT
         }
         "extensions.install" => INSTALL_TIMEOUT,
+        "tools.check" => CHECK_TIMEOUT,
         "skills.preview" | "skills.install" => SKILL_TIMEOUT,
         "skills.search" | "skills.download" => REGISTRY_TIMEOUT,
         _ if method.starts_with("extensions.") => SERVER_START_TIMEOUT,

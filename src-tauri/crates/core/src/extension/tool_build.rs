@@ -120,6 +120,7 @@ pub struct ToolTestResult {
     pub message: Option<String>,
     /// The first lines of the tool's log.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[ts(optional, as = "Option<Vec<String>>")]
     pub log: Vec<String>,
 }
 

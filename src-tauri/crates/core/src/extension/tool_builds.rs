@@ -79,8 +79,12 @@ pub trait ToolBuilds: Send + Sync {
         &'a self,
         name: Option<&'a ExtensionName>,
     ) -> BoxFuture<'a, Result<Vec<ToolBuild>, String>>;
-    /// The folder of the draft; none without a draft.
-    fn draft_folder(&self, name: &ExtensionName) -> Option<PathBuf>;
+    /// The folder of the draft with this hash; none if the draft differs or cannot be read.
+    fn draft_folder<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        hash: &'a str,
+    ) -> BoxFuture<'a, Option<PathBuf>>;
     /// Removes the draft and all versions of a name. The installed tool stays. False without any.
     ///
     /// # Errors
@@ -130,8 +134,12 @@ impl ToolBuilds for NoToolBuilds {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    fn draft_folder(&self, _: &ExtensionName) -> Option<PathBuf> {
-        None
+    fn draft_folder<'a>(
+        &'a self,
+        _: &'a ExtensionName,
+        _: &'a str,
+    ) -> BoxFuture<'a, Option<PathBuf>> {
+        Box::pin(ready(None))
     }
 
     fn remove<'a>(&'a self, _: &'a ExtensionName) -> BoxFuture<'a, Result<bool, String>> {

@@ -84,7 +84,7 @@ pub(crate) async fn source(
         let message = format!("There is no such version of a built tool {name}.");
         RpcError::new(ErrorCode::NotFound, message)
     })?;
-    let draft_folder = context.tool_builds.draft_folder(&name);
+    let draft_folder = context.tool_builds.draft_folder(&name, &build.hash).await;
     let draft_folder = draft_folder.map(|folder| folder.display().to_string());
     Ok(ToolBuildDetail { reach: build.reach(), build, versions, draft_folder })
 }

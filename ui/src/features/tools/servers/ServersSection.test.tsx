@@ -279,7 +279,7 @@ test("server tool can be tried and its access changed", async () => {
   const { user } = renderApp("/tools/cal_list_events", host);
   const form = within(await screen.findByRole("form", { name: "Try cal_list_events" }));
   expect(form.getByText(/Starts the MCP server cal if needed\./)).toBeInTheDocument();
-  expect(screen.getByText("Runs in the MCP server cal.")).toBeInTheDocument();
+  expect(screen.getByText("Comes from the extension cal.")).toBeInTheDocument();
   await user.type(form.getByRole("textbox", { name: "url" }), "https://example.org{Enter}");
   await waitFor(() =>
     expect(host.called("tools.try")).toEqual([{ tool: "cal_list_events", arguments: { url: "https://example.org" } }]),

@@ -112,6 +112,9 @@ pub(super) async fn add(args: AddArgs, engine: &EngineConnection) -> Result<(), 
 async fn check_folder(folder: &str, engine: &EngineConnection) -> Result<ToolBuild, CliError> {
     engine.require_this_computer("FOLDER")?;
     let params = json!({ "folder": absolute_path("FOLDER", folder)? });
+    if !engine.json {
+        anstream::eprintln!("Checking {} …", escape(folder));
+    }
     let checked = engine.fetch("tools.check", params).await;
     checked.map_err(|error| error.with_field_names(&FIELD_NAMES))
 }

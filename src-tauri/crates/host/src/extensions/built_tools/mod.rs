@@ -125,9 +125,8 @@ impl BuiltTools {
 
     /// The origin of the present draft.
     async fn draft_origin(&self, name: &ExtensionName, run: &RunId) -> Result<DraftOrigin, String> {
-        let Some(draft) = self.draft_folder(name) else { return Ok(DraftOrigin::Trusted) };
-        let read = blocking(move || ToolFolder::read(&draft).map_err(|error| error.to_string()));
-        let hash = read.await?.hash();
+        let Some(draft) = self.read_draft(name).await? else { return Ok(DraftOrigin::Trusted) };
+        let hash = draft.hash();
         let versions = self.versions(Some(name)).await?;
         let Some(build) = versions.iter().find(|build| build.hash == hash) else {
             return Ok(DraftOrigin::Unknown);
@@ -135,6 +134,16 @@ impl BuiltTools {
         let is_own = build.run_id.as_ref() == Some(run);
         let is_trusted = is_own || !build.is_tainted || build.state == ToolBuildState::Accepted;
         Ok(if is_trusted { DraftOrigin::Trusted } else { DraftOrigin::OtherTaintedRun })
+    }
+
+    /// The files of the draft; none without a draft.
+    async fn read_draft(&self, name: &ExtensionName) -> Result<Option<ToolFolder>, String> {
+        let draft = self.drafts.folder(name);
+        let read = blocking(move || {
+            let read = draft.exists().then(|| ToolFolder::read(&draft)).transpose();
+            read.map_err(|error| error.to_string())
+        });
+        read.await
     }
 
     /// Refuses the name of an installed server.
@@ -155,10 +164,8 @@ impl BuiltTools {
             format!("No version of {name} with the hash {hash} has passed its check. Check the tool with tool_check, then offer the hash of its answer.")
         })?;
         check_readable(build)?;
-        let draft = self.drafts.folder(name);
-        let folder = blocking(move || ToolFolder::read(&draft).map_err(|error| error.to_string()));
-        let folder = folder.await?;
-        let manifest = read_manifest(&folder).ok().filter(|_| folder.hash() == hash);
+        let draft = self.read_draft(name).await?.filter(|draft| draft.hash() == hash);
+        let manifest = draft.and_then(|draft| read_manifest(&draft).ok());
         let manifest = manifest.ok_or_else(|| {
             format!("The draft of {name} has changed since this check. Check it again with tool_check, then offer the new hash.")
         })?;
@@ -284,8 +291,15 @@ impl ToolBuilds for BuiltTools {
         Box::pin(self.versions(name))
     }
 
-    fn draft_folder(&self, name: &ExtensionName) -> Option<PathBuf> {
-        Some(self.drafts.folder(name)).filter(|folder| folder.exists())
+    fn draft_folder<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        hash: &'a str,
+    ) -> BoxFuture<'a, Option<PathBuf>> {
+        Box::pin(async move {
+            let draft = self.read_draft(name).await.ok()??;
+            (draft.hash() == hash).then(|| self.drafts.folder(name))
+        })
     }
 
     fn remove<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, Result<bool, String>> {
