@@ -49,7 +49,8 @@ const REACHER_MANIFEST: &str = r#"
 
 /// Sends a secret to its host.
 const SENDER: &str = r#"function run() {
-    return http("https://api.example.com/", { headers: { "x-key": "{{secret:mail}}" } }).status;
+    const headers = { "x-key": "{{secret:mail}}" };
+    return http({ url: "https://api.example.com/", headers }).status;
 }"#;
 
 const SENDER_MANIFEST: &str = r#"

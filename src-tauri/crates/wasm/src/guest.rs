@@ -184,13 +184,11 @@ impl WasmRuntime {
             is_queued = false;
             run_instance(engine, guest, &component, &arguments, state).await
         };
-        tokio::time::timeout(time, running).await.unwrap_or_else(|_| {
-            Err(if is_queued {
-                GuestError::Queued { calls: MAX_CALLS, time }
-            } else {
-                GuestError::TimeLimit(time)
-            })
-        })
+        match tokio::time::timeout(time, running).await {
+            Ok(output) => output,
+            Err(_) if is_queued => Err(GuestError::Queued { calls: MAX_CALLS, time }),
+            Err(_) => Err(GuestError::TimeLimit(time)),
+        }
     }
 }
 

@@ -257,6 +257,6 @@ async fn script_never_sees_the_value_of_a_secret() {
         }
     "#;
     let result = run(&fixture, source, &json!({})).await.result.expect("a result");
-    let handle = "}}YEK:terces{{";
+    let handle = "}}yek:terces{{";
     assert_eq!(result, json!([handle, handle, format!(".tnes saw {handle}")]));
 }
