@@ -159,8 +159,8 @@ async fn method_without_valid_credentials_is_refused() {
     }
     assert_eq!(probe.state().await, before, "a refused request did something");
     // The same requests with valid credentials succeed, so the refusals above matter. `models.pull` needs an Ollama,
-    // most methods of extensions need an MCP server, skills come from a registry, pairings need a bot, and no call kept a
-    // file.
+    // most methods of extensions need an MCP server, skills come from a registry, pairings need a bot, no call kept a
+    // file, and no tool was built.
     let without_server = ["extensions.list", "extensions.preview", "extensions.verify"];
     let needs_server =
         |name: &str| name.starts_with("extensions.") && !without_server.contains(&name);
@@ -172,6 +172,8 @@ async fn method_without_valid_credentials_is_refused() {
         "channels.pair",
         "channels.pairing",
         "channels.confirmPairing",
+        "tools.source",
+        "tools.check",
     ];
     for (method, request) in probe.requests() {
         if needs_more.contains(&method) || needs_server(method) {

@@ -42,8 +42,13 @@ async fn tool_of_the_documentation_is_checked_and_installed() {
     assert_eq!(result, json!({ "pips": 7 }));
     assert!(home.rouse(["tools", "built"]).ok().contains("accepted"));
     assert!(home.rouse(["tools", "source", "dice"]).ok().contains("args.dice.reduce"));
-    assert!(home.rouse(["tools", "remove", "dice"]).ok().contains("An installed tool stays"));
+    home.rouse(["tools", "remove", "dice"]).ok();
+    assert!(
+        home.rouse(["tools", "built"]).ok().contains("accepted"),
+        "the installed version stays"
+    );
     home.rouse(["extensions", "remove", "dice", "--yes"]).ok();
+    assert!(home.rouse(["tools", "remove", "dice"]).ok().contains("are removed"));
     let gone = home.rouse(["tools", "source", "dice"]);
     assert!(gone.err.contains("no such version of a built tool dice"), "{gone:#?}");
     drop(engine);

@@ -173,6 +173,7 @@ impl<'h> ProbeEngine<'h> {
             | "channels.list"
             | "channels.check"
             | "tools.catalog"
+            | "tools.builds"
             | "approvals.list"
             | "grants.list"
             | "chat.abort"

@@ -10,7 +10,7 @@ use crate::engine::TestHome;
 use crate::probes::ProbeEngine;
 
 /// The methods that start nothing. They run first, so that no answer depends on running work.
-const FIRST: [&str; 37] = [
+const FIRST: [&str; 38] = [
     "system.status",
     "system.storage",
     "config.get",
@@ -38,6 +38,7 @@ const FIRST: [&str; 37] = [
     "secrets.list",
     "skills.list",
     "tools.catalog",
+    "tools.builds",
     "tools.effective",
     "providers.list",
     "models.providers",

@@ -61,3 +61,37 @@ async fn lost_session_is_named_before_the_task_starts_again() {
         }
     }
 }
+
+#[tokio::test]
+async fn lost_session_names_the_actions_before_every_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = engine(folder.path(), &["--no-load"]).await;
+    let id = start(&first, "read Look around\nask a.txt one\nask b.txt two\nsay Done.").await;
+    let request = approval(&first).await;
+    first.decide(&request, "once").await;
+    let second = approval(&first).await;
+    let engine = restart(first, folder.path()).await;
+    engine.decide(&second, "once").await;
+    let again = approval(&engine).await;
+    let preview = again["preview"].as_str().expect("a text");
+    assert!(preview.contains("- Look around") && preview.contains("a.txt"), "{preview}");
+    engine.decide(&again, "deny").await;
+    engine.wait_for_run(&id, "failed").await;
+    engine.host.stop().await;
+}
+
+#[tokio::test]
+async fn action_allowed_for_the_run_survives_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = engine(folder.path(), &[]).await;
+    let task = "ask /dev/null same\nask b.txt other\nask /dev/null same\nsay Done.";
+    let id = start(&first, task).await;
+    let request = approval(&first).await;
+    first.decide(&request, "run").await;
+    let second = approval(&first).await;
+    let engine = restart(first, folder.path()).await;
+    engine.decide(&second, "once").await;
+    engine.wait_for_run(&id, "succeeded").await;
+    assert_eq!(approvals(&engine).await.len(), 2, "the third action is allowed");
+    engine.host.stop().await;
+}

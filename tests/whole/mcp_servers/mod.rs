@@ -156,7 +156,7 @@ async fn reason_of_an_always_ask_tool_is_the_choice() {
     engine.start_run(&id).await;
     engine.wait_for_run(&id, "awaitingApproval").await;
     let approval = engine.pending_approval().await;
-    assert_eq!(approval["requestReason"], "Each call of this tool needs your approval.");
+    assert_eq!(approval["requestReason"], "Such a call needs your approval each time.");
     assert_eq!(approval["isHighest"], true, "{approval}");
     engine.host.stop().await;
 }

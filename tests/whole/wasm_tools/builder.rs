@@ -12,6 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::call_by_job;
 
+const MINUTE: u64 = 60_000;
+
 const MANIFEST: &str = r#"
 name = "doubler"
 description = "Doubles a number."
@@ -41,6 +43,11 @@ const ONLINE: &str =
 fn tripled() -> String {
     let manifest = MANIFEST.replace("1.0.0", "2.0.0").replace("{ n = 4 }", "{ n = 6 }");
     format!("{manifest}\n[permissions]\nhosts = [\"a.example\"]\n")
+}
+
+/// The manifest of a version that asks a server.
+fn online() -> String {
+    format!("{MANIFEST}[permissions]\nhosts = [\"a.example\"]\n")
 }
 
 /// The hash of a version with this script.
@@ -123,8 +130,14 @@ pub(super) async fn tool_is_built_and_repaired(engine: &TestEngine) {
     assert_eq!((&first["passed"], &first["tests"][0]["log"]), (&json!(false), &json!(["got 2"])));
     assert_eq!(steps[1]["output"]["hash"], json!(hash_of(RIGHT)));
     assert_eq!(states(engine).await, ["accepted"]);
-    let run = call_by_job(engine, "doubler", json!({ "n": 21 })).await;
+    let call = json!({ "kind": "toolCall", "tool": "doubler", "arguments": { "n": 21 } });
+    let schedule = json!({ "kind": "every", "everyMs": MINUTE });
+    let job = json!({ "name": "Double", "schedule": schedule, "payload": call });
+    let id = engine.add_job(job).await;
+    engine.clock.advance(MINUTE);
+    let run = engine.finished_runs(&id, 1).await.remove(0);
     assert!(run["summary"].to_string().contains("42"), "{run}");
+    engine.call("cron.remove", json!({ "id": id })).await;
 }
 
 pub(super) async fn refused_version_leaves_the_tool(engine: &TestEngine) {
@@ -162,34 +175,39 @@ pub(super) async fn accepted_version_replaces_the_tool(engine: &TestEngine) {
     let versions = shown["versions"].as_array().expect("versions").iter();
     let states: Vec<&str> = versions.filter_map(|version| version["state"].as_str()).collect();
     assert_eq!(states, ["accepted", "passed", "replaced", "failed"], "{shown}");
+    // An offer of the installed version asks nobody.
+    let run = start_build(engine, "Again.", vec![offers_tripled(), says("Done.")]).await;
+    assert_eq!(ended(engine, &run).await["state"], "succeeded");
+    let offer = &steps_of(engine, &run, "tool_offer").await[0]["output"];
+    assert_eq!(offer["installed"], true, "{offer}");
     let run = call_by_job(engine, "doubler", json!({ "n": 4 })).await;
     assert!(run["summary"].to_string().contains("12"), "{run}");
 }
 
-pub(super) async fn changed_draft_is_not_installed(engine: &TestEngine, home: &Path) {
-    let draft = home.join("tool-drafts/doubler/tool.js");
+pub(super) async fn changed_version_is_not_installed(engine: &TestEngine, home: &Path) {
+    let file = home.join(format!("tool-versions/doubler/{}/tool.js", hash_of(COMMENTED)));
     let files = [("tool.toml", MANIFEST), ("tool.js", COMMENTED)];
     let script = vec![checks("c1", &files), offers("c2", COMMENTED), says("No.")];
     let run = start_build(engine, "Change it.", script).await;
     let approval = offered(engine).await;
-    std::fs::write(&draft, WRONG).expect("a file");
+    std::fs::write(&file, WRONG).expect("a file");
     engine.decide(&approval, "once").await;
     ended(engine, &run).await;
     let offer = steps_of(engine, &run, "tool_offer").await;
     let last = offer.last().expect("a step")["output"].to_string();
-    assert!(last.contains("has changed since this check"), "{offer:?}");
+    assert!(last.contains("have changed since its check"), "{offer:?}");
     // Before the request, too.
     let run = start_build(engine, "Again.", vec![offers("c1", COMMENTED), says("No.")]).await;
     ended(engine, &run).await;
     let refused = steps_of(engine, &run, "tool_offer").await[0]["output"].to_string();
-    assert!(refused.contains("has changed since this check"), "{refused}");
+    assert!(refused.contains("have changed since its check"), "{refused}");
     let run = call_by_job(engine, "doubler", json!({ "n": 4 })).await;
     assert!(run["summary"].to_string().contains("12"), "{run}");
 }
 
 pub(super) async fn test_without_canned_answer_fails(engine: &TestEngine) {
-    let manifest = format!("{MANIFEST}[permissions]\nhosts = [\"a.example\"]\n");
-    let script = vec![checks("c1", &[("tool.toml", &manifest), ("tool.js", ONLINE)]), says("No.")];
+    let files = [("tool.toml", &*online()), ("tool.js", ONLINE)];
+    let script = vec![checks("c1", &files), says("No.")];
     let run = start_build(engine, "Ask a server.", script).await;
     ended(engine, &run).await;
     let answer = &steps_of(engine, &run, "tool_check").await[0]["output"];
@@ -220,7 +238,7 @@ pub(super) async fn version_of_a_tainted_run_is_marked(engine: &TestEngine, work
     let run = start_build(engine, "Read it.", script).await;
     ended(engine, &run).await;
     let refused = steps_of(engine, &run, "tool_source").await[0]["output"].to_string();
-    assert!(refused.contains("no person accepted it"), "{refused}");
+    assert!(refused.contains("You cannot read this version"), "{refused}");
     let checked = &steps_of(engine, &run, "tool_check").await[0]["output"];
-    assert_eq!(checked["hash"], json!(hash(&tripled(), TRIPLED)), "{checked}");
+    assert_eq!(checked["hash"], json!(hash(&online(), ONLINE)), "{checked}");
 }

@@ -117,7 +117,7 @@ async fn tool_folder_is_checked_installed_and_called() {
     builder::tool_is_built_and_repaired(&engine).await;
     builder::refused_version_leaves_the_tool(&engine).await;
     builder::accepted_version_replaces_the_tool(&engine).await;
-    builder::changed_draft_is_not_installed(&engine, home.path()).await;
+    builder::changed_version_is_not_installed(&engine, home.path()).await;
     builder::test_without_canned_answer_fails(&engine).await;
     builder::version_of_a_tainted_run_is_marked(&engine, &home.path().join("workspace")).await;
     engine.host.stop().await;

@@ -65,7 +65,7 @@ export function aBuildDetail({ build, ...parts }: BuildDetailParts = {}): ToolBu
   return {
     reach: "It may reach api.example.com only.",
     versions: [aBuildSummary()],
-    draftFolder: "/home/ada/tools/weather",
+    folder: "/home/ada/tools/weather",
     ...parts,
     build: aBuild(build),
   };

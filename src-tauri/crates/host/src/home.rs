@@ -146,10 +146,10 @@ impl Home {
         self.root.join("compiled-tools")
     }
 
-    /// The drafts of built tools.
+    /// The files of built tools.
     #[cfg(feature = "wasm")]
-    pub(crate) fn tool_drafts(&self) -> PathBuf {
-        self.root.join("tool-drafts")
+    pub(crate) fn tool_versions(&self) -> PathBuf {
+        self.root.join("tool-versions")
     }
 
     /// The skills that were downloaded from a registry.

@@ -36,4 +36,8 @@ pub use manifest::{
 };
 pub use permissions::{GrantedHost, InvalidHost, ToolPermissions};
 pub use script_engine::script_engine;
+
+/// The WIT of the world of a tool, for the build of a guest.
+pub const TOOL_WORLD: &str = include_str!("../wit/tool.wit");
+
 pub use tool::{WasmToolFolders, WasmToolPorts, manifest_tool, tool_transport, wasm_tool};

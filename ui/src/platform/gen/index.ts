@@ -5381,7 +5381,7 @@ tests: Array<ToolTestResult>,
  */
 errors: Array<string>, 
 /**
- * The files of the folder.
+ * The files of the folder; empty in a list.
  */
 files: Array<ToolSourceFile>, 
 /**
@@ -5422,9 +5422,9 @@ reach: string | null,
  */
 versions: Array<ToolBuildSummary>, 
 /**
- * Folder of the draft, for an installation by a person; none without a draft of this version.
+ * Folder of the version, for an installation by a person; none for a version that a person checked.
  */
-draftFolder: string | null, };
+folder: string | null, };
 
 /**
  * A version of a built tool by its name.

@@ -52,7 +52,7 @@ impl ApprovalReason<'_> {
     pub(super) fn text(self, spec: &ToolSpec, is_highest: bool, is_of_job: bool) -> String {
         let effect = match spec.domain {
             _ if !is_highest => "The call has side effects.",
-            ToolDomain::InProcess => "Each call of this tool needs your approval.",
+            ToolDomain::InProcess => "Such a call needs your approval each time.",
             ToolDomain::Container => {
                 "The call would run with your full permissions, outside the sandbox. That needs an approval each time."
             }

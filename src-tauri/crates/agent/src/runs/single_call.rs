@@ -9,6 +9,7 @@
 
 use rouse_core::RunState;
 use rouse_core::approval::{Approval, ApprovalState, Refusal};
+use rouse_core::input_request::PermissionPrompt;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
@@ -81,11 +82,12 @@ fn outcome_without_approval(run: &Run, approval: &Approval) -> Option<(Refusal, 
             Some((Refusal::Denied { reason: reason.clone() }, outcome))
         }
         ApprovalState::Expired { .. } => {
-            let words = match &approval.input {
-                Some(_) => {
+            let words = match (approval.permission(), &approval.input) {
+                (Some(permission), _) => expired_permission(permission),
+                (None, Some(_)) => {
                     format!("The request expired without an answer, so {tool} did not finish")
                 }
-                None => format!("The approval expired, so {tool} was not called"),
+                (None, None) => format!("The approval expired, so {tool} was not called"),
             };
             let outcome = if run.is_trial() { cancelled(words) } else { Outcome::failed(words) };
             Some((Refusal::Expired, outcome))
@@ -96,6 +98,14 @@ fn outcome_without_approval(run: &Run, approval: &Approval) -> Option<(Refusal, 
         | ApprovalState::Withdrawn { .. }
         | ApprovalState::Covered { .. } => None,
     }
+}
+
+fn expired_permission(permission: &PermissionPrompt) -> String {
+    let action = permission.details.lines().next().unwrap_or_default();
+    format!(
+        "Nobody answered {} in time about “{action}”, so its task was cancelled. What it did until then remains",
+        permission.agent
+    )
 }
 
 fn cancelled(reason: String) -> Outcome {

@@ -5,6 +5,7 @@
 //! installation.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -181,6 +182,28 @@ impl AgentPreset {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         AGENT_PRESETS.iter().find(|preset| preset.name == name)
+    }
+
+    /// The preset of an installed or proposed agent: by its name, its npm package, or its program.
+    #[must_use]
+    pub fn of(
+        name: &str,
+        server: &ServerDefinition,
+        source: Option<&ExtensionSource>,
+    ) -> Option<&'static Self> {
+        let is_package = |preset: &&Self| match (source, preset.package) {
+            (Some(ExtensionSource::Npm { package, .. }), Some((own, _))) => package == own,
+            _ => false,
+        };
+        let is_program = |preset: &&Self| match &server.transport {
+            ServerTransport::Stdio { command, .. } => {
+                Path::new(command).file_stem().is_some_and(|stem| stem == preset.program)
+            }
+            ServerTransport::Http { .. } | ServerTransport::Wasm { .. } => false,
+        };
+        let mut presets = AGENT_PRESETS.iter();
+        Self::named(name)
+            .or_else(|| presets.find(|preset| is_package(preset) || is_program(preset)))
     }
 
     /// The proposal with the settings folders and the hosts.

@@ -10,7 +10,7 @@ use ts_rs::TS;
 use super::agent_preset::AgentPreset;
 use super::definition::ServerDefinition;
 use super::name::ExtensionName;
-use super::package::PackagePlan;
+use super::package::{ExtensionSource, PackagePlan};
 use super::pin::HeldTool;
 use crate::approval::canonical;
 use crate::text::hex_digits;
@@ -52,14 +52,21 @@ impl ConsentPage {
         replaces: Option<ServerDefinition>,
         tools: Vec<HeldTool>,
     ) -> Self {
-        let (hash, notes) = (String::new(), notes_about(&extension, &server));
-        Self { extension, server, replaces, package: None, notes, tools, hash }.with_hash()
+        let (hash, notes) = (String::new(), Vec::new());
+        Self { extension, server, replaces, package: None, notes, tools, hash }.with_notes()
     }
 
     /// The page with the installation of a package.
     #[must_use]
     pub fn with_package(self, package: PackagePlan) -> Self {
-        Self { package: Some(package), ..self }.with_hash()
+        Self { package: Some(package), ..self }.with_notes()
+    }
+
+    /// With the notes that follow from the content.
+    fn with_notes(mut self) -> Self {
+        let source = self.package.as_ref().map(|package| &package.source);
+        self.notes = notes_about(&self.extension, &self.server, source);
+        self.with_hash()
     }
 
     fn with_hash(mut self) -> Self {
@@ -78,15 +85,21 @@ impl ConsentPage {
 }
 
 /// What a person should know about a coding agent.
-fn notes_about(extension: &ExtensionName, server: &ServerDefinition) -> Vec<String> {
+fn notes_about(
+    extension: &ExtensionName,
+    server: &ServerDefinition,
+    source: Option<&ExtensionSource>,
+) -> Vec<String> {
     if !server.is_coding_agent() {
         return Vec::new();
     }
-    let mut notes = vec![
-        "Its permission requests become approvals of Rouse. Only its sandbox limits the actions that it does not ask about.".to_owned(),
-    ];
-    if let Some(preset) = AgentPreset::named(extension.as_str()) {
+    let limit = server.unasked_limit();
+    let mut notes = vec![format!("Its permission requests become approvals of Rouse. {limit}")];
+    if let Some(preset) = AgentPreset::of(extension.as_str(), server, source) {
         notes.push(preset.unasked.to_owned());
+        if let Some(mode) = server.mode.as_deref().filter(|mode| preset.mode != Some(mode)) {
+            notes.push(format!("You chose the mode `{mode}`: it may ask before fewer actions."));
+        }
         notes.extend(preset.sign_in_problem(server));
     }
     notes

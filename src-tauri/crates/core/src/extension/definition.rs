@@ -148,6 +148,16 @@ impl ServerDefinition {
         }
     }
 
+    /// What limits the actions that a coding agent does not ask about, as a sentence.
+    #[must_use]
+    pub const fn unasked_limit(&self) -> &'static str {
+        if matches!(self.transport, ServerTransport::Stdio { is_unconfined: true, .. }) {
+            "Nothing limits the actions that it does not ask about: they have all your rights."
+        } else {
+            "Only its sandbox limits the actions that it does not ask about."
+        }
+    }
+
     /// What the extension is, for people.
     #[must_use]
     pub const fn label(&self) -> &'static str {

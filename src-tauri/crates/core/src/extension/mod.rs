@@ -51,7 +51,6 @@ pub use sign_in::{
 };
 pub use state::{ServerState, ServerStatus};
 pub use tool_build::{
-    ToolBuild, ToolBuildState, ToolLanguage, ToolSourceFile, ToolTestResult, newest_and_accepted,
-    tool_reach,
+    ToolBuild, ToolBuildState, ToolLanguage, ToolSourceFile, ToolTestResult, tool_reach,
 };
-pub use tool_builds::{NoToolBuilds, ToolBuilds, ToolDraftChange, ToolOffer};
+pub use tool_builds::{NoToolBuilds, ToolBuilds, ToolOffer, ToolVersionChange};

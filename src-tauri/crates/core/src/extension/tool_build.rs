@@ -3,8 +3,6 @@
 //! Owns the facts of a check and the state of a version. Never checks a tool and never reads a file. Pitfall: a version
 //! is known by its hash; a name alone says nothing about the content.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::{EnumString, IntoStaticStr, VariantNames};
@@ -33,7 +31,7 @@ pub struct ToolBuild {
     pub tests: Vec<ToolTestResult>,
     /// The validation errors, as sentences.
     pub errors: Vec<String>,
-    /// The files of the folder.
+    /// The files of the folder; empty in a list.
     pub files: Vec<ToolSourceFile>,
     /// The manifest `tool.toml` as JSON; null if it could not be parsed.
     pub manifest: Value,
@@ -58,6 +56,13 @@ impl ToolBuild {
             && self.tests.iter().all(|test| test.passed)
     }
 
+    /// Whether a model may read the version: a person accepted it, or a run made it before it had read untrusted input.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        let is_own_work = self.run_id.is_some() && !self.is_tainted;
+        self.state == ToolBuildState::Accepted || is_own_work
+    }
+
     /// What a call can reach by the manifest, as sentences; none without a valid manifest.
     #[must_use]
     pub fn reach(&self) -> Option<String> {
@@ -65,20 +70,6 @@ impl ToolBuild {
         let ManifestPermissions { hosts, secrets, files } = permissions.ok()?;
         Some(tool_reach(&hosts, &secrets, files))
     }
-}
-
-/// The newest version of each tool, and its accepted version. `builds` has the newest first.
-#[must_use]
-pub fn newest_and_accepted(builds: &[ToolBuild]) -> Vec<&ToolBuild> {
-    let mut seen = HashSet::new();
-    let mut shown = Vec::new();
-    for build in builds {
-        let is_newest = seen.insert(&build.name);
-        if is_newest || build.state == ToolBuildState::Accepted {
-            shown.push(build);
-        }
-    }
-    shown
 }
 
 /// The permissions in a manifest.

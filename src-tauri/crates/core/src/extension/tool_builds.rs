@@ -1,8 +1,8 @@
-//! The port to built tools: drafts, checks, versions and their installation.
+//! The port to built tools: checks, versions and their installation.
 //!
-//! A draft is a folder of Rouse. A check changes the draft, runs its tests and records the version; an offer names the
-//! hash of a version that passed. Never decides about an offer: `accept` follows the approval of a person. Pitfall: a
-//! draft that changes after its check; every step compares the hash again.
+//! A check makes a version from the newest one and the changed files, runs its tests and records it. A version never
+//! changes: its hash covers all files. An offer names a version that passed. Never decides about an offer: `accept`
+//! follows the approval of a person. Pitfall: files that differ from the hash; every step compares them again.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -14,13 +14,11 @@ use super::tool_build::ToolBuild;
 use crate::RunId;
 use crate::future::BoxFuture;
 
-/// A change of a draft. Without files and without a folder, the draft is checked as it is.
+/// A change of a tool. Without files, the newest version is checked again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolDraftChange {
+pub struct ToolVersionChange {
     /// The name of the tool.
     pub name: ExtensionName,
-    /// A folder whose files replace the draft.
-    pub folder: Option<PathBuf>,
     /// The new content of files by path with `/`; none deletes the file.
     pub files: BTreeMap<String, Option<String>>,
 }
@@ -34,18 +32,20 @@ pub struct ToolOffer {
     pub accepted: Option<ToolBuild>,
     /// How calls are judged after the acceptance.
     pub access: ToolAccess,
+    /// Whether the installed tool is switched off. It stays off.
+    pub is_off: bool,
 }
 
 /// The built tools. Every error is a sentence with cause and remedy.
 pub trait ToolBuilds: Send + Sync {
-    /// Changes a draft for a run, checks it and records the result. A new draft of an accepted tool begins with the
-    /// accepted files.
+    /// Makes a version for a run, checks it and records the result. The change applies to the newest version that the
+    /// run may read, or to the installed files.
     ///
     /// # Errors
-    /// A file cannot be written, or the sandbox is not available.
-    fn check_draft<'a>(
+    /// A path is invalid, a file cannot be written, or the sandbox is not available.
+    fn check_change<'a>(
         &'a self,
-        change: ToolDraftChange,
+        change: ToolVersionChange,
         run: &'a RunId,
     ) -> BoxFuture<'a, Result<ToolBuild, String>>;
     /// Checks a folder for a person and records the result.
@@ -56,7 +56,7 @@ pub trait ToolBuilds: Send + Sync {
     /// The offer of a version.
     ///
     /// # Errors
-    /// The version did not pass its check, or the draft has changed since.
+    /// The version did not pass its check, or its files have changed since.
     fn offer<'a>(
         &'a self,
         name: &'a ExtensionName,
@@ -71,7 +71,8 @@ pub trait ToolBuilds: Send + Sync {
         name: &'a ExtensionName,
         hash: &'a str,
     ) -> BoxFuture<'a, Result<(), String>>;
-    /// The versions of a name, or of all names; the version checked last first.
+    /// The versions of a name, or the newest and the accepted version of each name. Without files; the version checked
+    /// last first.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -79,16 +80,27 @@ pub trait ToolBuilds: Send + Sync {
         &'a self,
         name: Option<&'a ExtensionName>,
     ) -> BoxFuture<'a, Result<Vec<ToolBuild>, String>>;
-    /// The folder of the draft with this hash; none if the draft differs or cannot be read.
-    fn draft_folder<'a>(
+    /// A version with its files.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    fn find<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        hash: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ToolBuild>, String>>;
+    /// The hash of the installed tool of this name.
+    fn installed_hash(&self, name: &ExtensionName) -> Option<String>;
+    /// The folder of a version that a run made; none if it is gone.
+    fn version_folder<'a>(
         &'a self,
         name: &'a ExtensionName,
         hash: &'a str,
     ) -> BoxFuture<'a, Option<PathBuf>>;
-    /// Removes the draft and all versions of a name. The installed tool stays. False without any.
+    /// Removes the versions of a name, except the installed one. False without any.
     ///
     /// # Errors
-    /// The draft cannot be deleted.
+    /// The files cannot be deleted.
     fn remove<'a>(&'a self, name: &'a ExtensionName) -> BoxFuture<'a, Result<bool, String>>;
 }
 
@@ -103,9 +115,9 @@ impl NoToolBuilds {
 }
 
 impl ToolBuilds for NoToolBuilds {
-    fn check_draft<'a>(
+    fn check_change<'a>(
         &'a self,
-        _: ToolDraftChange,
+        _: ToolVersionChange,
         _: &'a RunId,
     ) -> BoxFuture<'a, Result<ToolBuild, String>> {
         self.refusal()
@@ -134,7 +146,19 @@ impl ToolBuilds for NoToolBuilds {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    fn draft_folder<'a>(
+    fn find<'a>(
+        &'a self,
+        _: &'a ExtensionName,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ToolBuild>, String>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    fn installed_hash(&self, _: &ExtensionName) -> Option<String> {
+        None
+    }
+
+    fn version_folder<'a>(
         &'a self,
         _: &'a ExtensionName,
         _: &'a str,

@@ -200,11 +200,14 @@ impl Payload {
         self.into()
     }
 
-    /// Whether a run of this payload uses the server.
+    /// Whether a run of this payload uses the server or the coding agent.
     #[must_use]
     pub fn names_server(&self, server: &ExtensionName) -> bool {
         match self {
-            Self::AgentTurn(turn) => turn.servers.iter().any(|named| named.name == *server),
+            Self::AgentTurn(turn) => {
+                turn.agent.as_ref().is_some_and(|agent| agent == server)
+                    || turn.servers.iter().any(|named| named.name == *server)
+            }
             Self::ToolCall(call) => extension_of_tool(&call.tool).is_some_and(|of| of == *server),
             Self::SystemEvent { .. } => false,
         }
@@ -223,6 +226,7 @@ mod tests {
         for (payload, is_named) in [
             (json!({ "kind": "agentTurn", "message": "x", "servers": ["cal:optional"] }), true),
             (json!({ "kind": "agentTurn", "message": "cal", "servers": ["calendar"] }), false),
+            (json!({ "kind": "agentTurn", "message": "x", "agent": "cal" }), true),
             (json!({ "kind": "toolCall", "tool": "cal_list" }), true),
             (json!({ "kind": "toolCall", "tool": "calendar_list" }), false),
             (json!({ "kind": "systemEvent", "text": "cal_list" }), false),

@@ -44,8 +44,10 @@ pub fn humanize_sizes(text: &str) -> String {
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1, "bytes"));
-    let tenths = bytes.saturating_add(unit / 20) / (unit / 10).max(1);
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| bytes >= *unit) else {
+        return format!("{bytes} bytes");
+    };
+    let tenths = bytes.saturating_add(unit / 20) / (unit / 10);
     match (tenths / 10, tenths % 10) {
         (whole @ 0..100, tenth @ 1..) => format!("{whole}.{tenth} {name}"),
         (0..100, 0) => format!("{} {name}", tenths / 10),

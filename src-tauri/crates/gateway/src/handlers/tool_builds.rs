@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use rouse_agent::{BUILD_TOOLS, build_tool_task};
-use rouse_core::extension::{ExtensionName, ToolBuild, newest_and_accepted};
+use rouse_core::extension::{ExtensionName, ToolBuild};
 use rouse_core::run::ManualRunMode;
 use rouse_core::text::{first_line, has_visible_text};
 use serde_json::{Value, json};
@@ -38,6 +38,15 @@ pub(crate) async fn build(
         return Err(RpcError::field("task", "must say what the tool does"));
     }
     let tool = tool.map(|name| parse_name("tool", &name)).transpose()?;
+    if let Some(tool) = &tool
+        && list(context, Some(tool)).await?.is_empty()
+    {
+        return Err(RpcError::field("tool", &format!("there is no built tool {tool}")));
+    }
+    if model.is_none() && context.models.active_label().is_none() {
+        let message = "No model is set up, so no agent can build the tool. Set one up in the settings: `rouse models`.";
+        return Err(RpcError::new(ErrorCode::Conflict, message));
+    }
     let mut payload = json!({
         "kind": "agentTurn",
         "message": build_tool_task(&task, tool.as_ref()),
@@ -66,7 +75,7 @@ pub(crate) async fn builds(
     _: EmptyObject,
 ) -> Result<ToolBuildsResult, RpcError> {
     let all = list(context, None).await?;
-    Ok(ToolBuildsResult { builds: newest_and_accepted(&all).into_iter().map(summary).collect() })
+    Ok(ToolBuildsResult { builds: all.iter().map(summary).collect() })
 }
 
 /// One version with its files, and the other versions.
@@ -78,15 +87,18 @@ pub(crate) async fn source(
     let all = list(context, Some(&name)).await?;
     let versions = all.iter().map(summary).collect();
     let wanted = params.hash.as_deref();
-    let mut builds = all.into_iter();
-    let build = builds.find(|build| wanted.is_none_or(|hash| build.hash.starts_with(hash)));
+    let is_wanted = |build: &&ToolBuild| wanted.is_none_or(|hash| build.hash.starts_with(hash));
+    let build = match all.iter().find(is_wanted) {
+        Some(build) => context.tool_builds.find(&name, &build.hash).await.map_err(conflict)?,
+        None => None,
+    };
     let build = build.ok_or_else(|| {
         let message = format!("There is no such version of a built tool {name}.");
         RpcError::new(ErrorCode::NotFound, message)
     })?;
-    let draft_folder = context.tool_builds.draft_folder(&name, &build.hash).await;
-    let draft_folder = draft_folder.map(|folder| folder.display().to_string());
-    Ok(ToolBuildDetail { reach: build.reach(), build, versions, draft_folder })
+    let folder = context.tool_builds.version_folder(&name, &build.hash).await;
+    let folder = folder.map(|folder| folder.display().to_string());
+    Ok(ToolBuildDetail { reach: build.reach(), build, versions, folder })
 }
 
 /// Checks a folder for a person.
@@ -101,7 +113,7 @@ pub(crate) async fn check(
     checked.map_err(|problem| RpcError::field("folder", &problem))
 }
 
-/// Removes the draft and the versions. The installed tool stays.
+/// Removes the versions. The installed one stays.
 pub(crate) async fn remove(
     context: &Context,
     params: BuiltToolRef,

@@ -214,8 +214,8 @@ pub struct ToolBuildDetail {
     pub reach: Option<String>,
     /// All versions of the tool; the version checked last first.
     pub versions: Vec<ToolBuildSummary>,
-    /// Folder of the draft, for an installation by a person; none without a draft of this version.
-    pub draft_folder: Option<String>,
+    /// Folder of the version, for an installation by a person; none for a version that a person checked.
+    pub folder: Option<String>,
 }
 
 /// `tools.check`.

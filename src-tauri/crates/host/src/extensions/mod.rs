@@ -26,7 +26,7 @@ pub(crate) use ended_runs::EndedRuns;
 pub(crate) use extension_tools::ExtensionTools;
 pub(crate) use gateway_extensions::GatewayExtensions;
 pub(crate) use installed::InstalledExtensions;
-pub(crate) use packages::{PackageInstaller, packages_folder};
+pub(crate) use packages::{PackageInstaller, packages_folder, recover_installations};
 pub(crate) use registry::RegistryClient;
 pub(crate) use sign_in_refresh::SignInRefresh;
 pub(crate) use sign_ins::SignInVault;

@@ -69,7 +69,7 @@ impl Components {
         let (book, vault) = (Arc::clone(&self.book), Arc::clone(&self.secrets));
         let servers = Servers::open(options, self.store.clone(), book, vault, &http);
         if cfg!(feature = "wasm") {
-            tools.extend(builder_tools(servers.built_tools(), home.root()));
+            tools.extend(builder_tools(servers.built_tools()));
         }
         let registry = Arc::new(ToolRegistry::new(tools)?);
         servers.offer_in(Arc::clone(&registry));

@@ -11,7 +11,8 @@ use rouse_core::Clock;
 #[cfg(not(feature = "wasm"))]
 use rouse_core::extension::NoToolBuilds;
 use rouse_core::extension::{
-    ExtensionBook as _, ServerProcesses, ServerTransport, ToolBuilds, ToolServers as _,
+    ExtensionBook as _, ExtensionName, ServerProcesses, ServerTransport, ToolBuilds,
+    ToolServers as _,
 };
 use rouse_gateway::Extensions;
 use rouse_mcp::{CodingAgents, CodingAgentsConfig, ServerPool, ServerPoolConfig};
@@ -25,7 +26,7 @@ use super::commit_signals::CommitSignals;
 use crate::extensions::BuiltTools;
 use crate::extensions::{
     EndedRuns, ExtensionTools, GatewayExtensions, InstalledExtensions, PackageInstaller,
-    SignInRefresh, SignInVault, WasmTools, packages_folder,
+    SignInRefresh, SignInVault, WasmTools, packages_folder, recover_installations,
 };
 use crate::options::HostOptions;
 use crate::orphans::instance_id;
@@ -55,6 +56,8 @@ impl Servers {
     ) -> Self {
         let (home, clock) = (&options.home, Arc::clone(&options.clock));
         let installed = Arc::new(InstalledExtensions::open(home, secrets, Arc::clone(&clock)));
+        let recorded = |name: &ExtensionName| installed.get(name)?.package.map(|p| p.files.sha256);
+        recover_installations(&home.extension_folders(), recorded);
         let accepted_urls = AcceptedServerUrls::default();
         let line_processes = Arc::new(LineProcesses::new(LineProcessConfig {
             instance: instance_id(home),
@@ -79,16 +82,12 @@ impl Servers {
         let wasm = WasmTools::open(options, store.clone(), Arc::clone(&installed), http);
         let (opened, servers, sandbox) = (Arc::clone(&installed), pool.clone(), wasm.clone());
         let tools = ExtensionTools { installed: opened, pool: servers, wasm: sandbox };
-        let gateway = open_gateway(options, tools, agents.clone(), processes);
+        let gateway = open_gateway(options, tools, agents.clone(), Arc::clone(&processes));
         #[cfg(feature = "wasm")]
-        let built_tools = Arc::new(BuiltTools::new(
-            wasm.clone(),
-            Arc::clone(&installed),
-            Arc::clone(&gateway),
-            home.tool_drafts(),
-            store,
-            Arc::clone(&options.clock),
-        ));
+        let built_tools = {
+            let (installed, gateway) = (Arc::clone(&installed), Arc::clone(&gateway));
+            Arc::new(BuiltTools::new(wasm.clone(), installed, gateway, processes, options, store))
+        };
         Self {
             installed,
             pool,

@@ -26,8 +26,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::task_record::title_of;
 use crate::connection::{LineProcess, StartAttempt, with_last_lines};
 
-/// Updates that wait for the task; a full queue stops the agent.
-const QUEUED_EVENTS: usize = 256;
+/// Updates that wait for the task; a full queue stops the agent. Each has at most 4 MB.
+const QUEUED_EVENTS: usize = 8;
 
 /// The name under which Rouse introduces itself.
 const CLIENT_NAME: &str = "rouse";

@@ -5,6 +5,8 @@
 //! person can read, or without "allow once", is rejected. Pitfall: a title that hides the effect; the text shows the
 //! whole input and every changed line.
 
+use std::time::Duration;
+
 use agent_client_protocol::v1::schema::{
     ContentBlock, Diff, PermissionOption, PermissionOptionId, PermissionOptionKind,
     RequestPermissionOutcome, RequestPermissionResponse, SelectedPermissionOutcome, ToolCall,
@@ -12,6 +14,7 @@ use agent_client_protocol::v1::schema::{
 };
 use rouse_core::approval::canonical;
 use rouse_core::text::{escape_invisible, escape_line, hex_digits};
+use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use similar::TextDiff;
@@ -20,6 +23,15 @@ use super::task_record::title_of;
 
 /// The most bytes of a text for the person.
 const MAX_DETAILS: usize = 256 << 10;
+
+/// The most bytes of an action as JSON. A larger one is not compared: a diff costs more than its result shows.
+const MAX_ACTION: usize = 2 * MAX_DETAILS;
+
+/// Time after which a diff becomes coarser, but stays correct.
+const DIFF_LIMIT: Duration = Duration::from_millis(500);
+
+/// Why a request is rejected.
+const TOO_LARGE: &str = "is too large to be shown";
 
 /// The decision about a permission request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +67,9 @@ pub(super) fn details_of(
     if option_of(options, PermissionOptionKind::AllowOnce).is_none() {
         return Err("offers no way to allow this action once");
     }
+    if json_text(action).len() > MAX_ACTION {
+        return Err(TOO_LARGE);
+    }
     let mut lines = vec![escape_invisible(&title_of(&action.title))];
     for place in &action.locations {
         let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -64,21 +79,27 @@ pub(super) fn details_of(
         lines.push(format!("\nInput:\n{}", escape_invisible(&format!("{input:#}"))));
     }
     for content in &action.content {
-        match content {
-            ToolCallContent::Diff(diff) => lines.push(format!("\n{}", changes_of(diff))),
-            ToolCallContent::Content(content) => {
-                if let ContentBlock::Text(text) = &content.content {
-                    lines.push(format!("\n{}", escape_invisible(&text.text)));
-                }
-            }
-            _ => {}
-        }
+        let text = match content {
+            ToolCallContent::Diff(diff) => changes_of(diff),
+            ToolCallContent::Content(content) => match &content.content {
+                ContentBlock::Text(text) => escape_invisible(&text.text),
+                other => other_content(other),
+            },
+            other => other_content(other),
+        };
+        lines.push(format!("\n{text}"));
     }
     let details = lines.join("\n");
-    if details.len() > MAX_DETAILS {
-        return Err("is too large to be shown");
-    }
-    Ok(details)
+    if details.len() > MAX_DETAILS { Err(TOO_LARGE) } else { Ok(details) }
+}
+
+/// Content without a text of its own, such as a link or a terminal.
+fn other_content(content: &impl Serialize) -> String {
+    format!("Also:\n{}", escape_invisible(&json_text(content)))
+}
+
+fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("BUG: a message of the protocol is JSON")
 }
 
 /// The answer to a request.
@@ -115,5 +136,7 @@ fn changes_of(diff: &Diff) -> String {
     let old = escape_invisible(diff.old_text.as_deref().unwrap_or_default());
     let new = escape_invisible(&diff.new_text);
     let before = if diff.old_text.is_some() { path.as_str() } else { "/dev/null" };
-    TextDiff::from_lines(&old, &new).unified_diff().header(before, &path).to_string()
+    let compared = TextDiff::configure().timeout(DIFF_LIMIT).diff_lines(&old, &new);
+    let changes = compared.unified_diff().header(before, &path).to_string();
+    if changes.is_empty() { format!("{path}: no changed line") } else { changes }
 }

@@ -20,6 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::connection::{AgentConnection, AgentError, AgentEvent, PermissionEvent};
 use super::permission::{PermissionDecision, action_hash, answer_of, details_of};
 use super::task_record::{TaskRecord, title_of};
+use super::task_state::TaskState;
 use crate::connection::ProgressSink;
 
 /// Time for the agent to end its turn after a cancellation.
@@ -82,17 +83,17 @@ impl AgentSession {
         set.map(drop).map_err(|error| self.connection.explain(&error))
     }
 
-    /// Continues the session `id` of an earlier process.
+    /// Continues the session of an earlier process with the answer about the action that waited.
     ///
     /// # Errors
     /// The agent does not know the session any more.
     pub(super) async fn load(
         connection: AgentConnection,
         folder: &Path,
-        id: &str,
-        decided: (String, PermissionDecision),
+        state: &TaskState,
+        answered: (String, PermissionDecision),
     ) -> Result<Self, AgentError> {
-        let mut session = Self::new(connection, SessionId::new(id));
+        let mut session = Self::new(connection, SessionId::new(&*state.session));
         let request = LoadSessionRequest::new(session.id.clone(), folder);
         let mut loading = Box::pin(session.connection.to_agent.send_request(request).block_task());
         // The agent replays the conversation before it answers.
@@ -109,9 +110,10 @@ impl AgentSession {
         };
         drop(loading);
         loaded.map_err(|error| session.connection.explain(&error))?;
-        session.record.forget_replay();
-        let (hash, decision) = decided;
-        session.decided.insert(hash, decision);
+        session.record.resume(state.steps.clone());
+        let allowed =
+            state.allowed.iter().map(|hash| (hash.clone(), PermissionDecision::AllowForRun));
+        session.decided = allowed.chain([answered]).collect();
         Ok(session)
     }
 
@@ -128,6 +130,17 @@ impl AgentSession {
 
     pub(super) fn id(&self) -> String {
         self.id.to_string()
+    }
+
+    /// The hashes of the actions that are allowed for the rest of the task.
+    pub(super) fn allowed_for_task(&self) -> Vec<String> {
+        let is_allowed = |(_, decision): &(&String, &PermissionDecision)| {
+            **decision == PermissionDecision::AllowForRun
+        };
+        let mut hashes: Vec<String> =
+            self.decided.iter().filter(is_allowed).map(|(hash, _)| hash.clone()).collect();
+        hashes.sort_unstable();
+        hashes
     }
 
     /// Whether another process can continue the session.

@@ -23,7 +23,10 @@ const MICRO_USD: f64 = 1_000_000.0;
 /// The report of a task.
 #[derive(Default)]
 pub(super) struct TaskRecord {
+    /// The actions since the last report.
     steps: Vec<ToolCall>,
+    /// The titles of the actions of earlier reports, also in earlier processes.
+    earlier_titles: Vec<String>,
     /// The number of actions that were dropped.
     dropped: usize,
     /// The agent's message since the last action.
@@ -81,9 +84,12 @@ impl TaskRecord {
         self.begin_step(call);
     }
 
-    /// The titles of the actions.
+    /// The titles of all actions of the task; the newest stay.
     pub(super) fn titles(&self) -> Vec<String> {
-        self.steps.iter().map(|step| title_of(&step.title)).collect()
+        let titles = self.steps.iter().map(|step| title_of(&step.title));
+        let mut titles: Vec<String> = self.earlier_titles.iter().cloned().chain(titles).collect();
+        titles.drain(..titles.len().saturating_sub(MAX_STEPS));
+        titles
     }
 
     /// The agent's last message.
@@ -94,6 +100,7 @@ impl TaskRecord {
 
     /// The report as JSON; begins the next report.
     pub(super) fn take_report(&mut self) -> Value {
+        self.earlier_titles = self.titles();
         let steps: Vec<Value> = self.steps.drain(..).map(|step| step_view(&step)).collect();
         let dropped = std::mem::take(&mut self.dropped);
         let message = self.message().to_owned();
@@ -108,10 +115,11 @@ impl TaskRecord {
         Some(cost)
     }
 
-    /// Forgets the actions and the messages that a loaded session has replayed.
-    pub(super) fn forget_replay(&mut self) {
-        let reported_micro_usd = self.cost_micro_usd.unwrap_or_default();
-        *self = Self { cost_micro_usd: self.cost_micro_usd, reported_micro_usd, ..Self::default() };
+    /// Replaces what a loaded session has replayed by the titles of the earlier reports.
+    pub(super) fn resume(&mut self, earlier_titles: Vec<String>) {
+        let cost_micro_usd = self.cost_micro_usd;
+        let reported_micro_usd = cost_micro_usd.unwrap_or_default();
+        *self = Self { earlier_titles, cost_micro_usd, reported_micro_usd, ..Self::default() };
     }
 
     fn add_text(&mut self, text: &str) {

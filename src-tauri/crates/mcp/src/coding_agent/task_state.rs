@@ -18,6 +18,9 @@ pub(super) struct TaskState {
     pub(super) action: String,
     /// The titles of the actions until then.
     pub(super) steps: Vec<String>,
+    /// The hashes of the actions that are allowed for the rest of the task.
+    #[serde(default)]
+    pub(super) allowed: Vec<String>,
 }
 
 impl TaskState {

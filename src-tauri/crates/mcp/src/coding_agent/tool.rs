@@ -123,13 +123,12 @@ impl Tool for DelegateTool {
             let receiver = match self.agents.find(agent) {
                 Ok((_, entry)) => {
                     let transport = &entry.server.transport;
-                    format!("It runs as {}. {}", receiver_text(transport), network_reach(transport))
+                    let (receiver, reach) = (receiver_text(transport), network_reach(transport));
+                    format!("It runs as {receiver}. {reach} {}", entry.server.unasked_limit())
                 }
                 Err(why) => why,
             };
-            escape_invisible(&format!(
-                "Coding agent {agent} in {folder}\n{receiver} It asks you before some actions; only its sandbox limits the others.\n\n{task}"
-            ))
+            escape_invisible(&format!("Coding agent {agent} in {folder}\n{receiver}\n\n{task}"))
         })
     }
 
@@ -252,8 +251,8 @@ impl AgentTask<'_> {
             return Ok(self.ask_to_start_again(state));
         }
         let connection = self.open().await?;
-        let decided = (reply.key.clone(), decision);
-        match AgentSession::load(connection, &self.folder, &state.session, decided).await {
+        let answered = (reply.key.clone(), decision);
+        match AgentSession::load(connection, &self.folder, &state, answered).await {
             Ok(mut session) => {
                 self.set_mode(&mut session).await?;
                 session.prompt(&continuation(&state.action, decision));
@@ -318,6 +317,7 @@ impl AgentTask<'_> {
             can_load: session.can_load(),
             action: details.lines().next().unwrap_or_default().to_owned(),
             steps: session.record.titles(),
+            allowed: session.allowed_for_task(),
         };
         let cost_micro_usd = session.record.take_cost();
         let value = self.value(&mut session, "waiting for permission");
@@ -333,7 +333,7 @@ impl AgentTask<'_> {
             format!("It had reported these actions:\n- {}", state.steps.join("\n- "))
         };
         let details = format!(
-            "Start the task again from the beginning?\n{} lost its session while it waited for you, because its process ended and it cannot continue an earlier session. Your answer about “{}” has no receiver any more. {done}\nTheir effects remain, and may happen again.",
+            "Rouse asks: start the task again from the beginning?\n{} lost its session while it waited for you, because its process ended and it cannot continue an earlier session. Your answer about “{}” has no receiver any more. {done}\nTheir effects remain, and may happen again.",
             self.name, state.action
         );
         let details = escape_invisible(&details);
@@ -385,7 +385,8 @@ impl AgentTask<'_> {
         let name = &self.name;
         let (fault, why) = match error {
             AgentError::NeedsSignIn(text) => {
-                let preset = AgentPreset::named(name.as_str());
+                let source = self.entry.package.as_ref().map(|package| &package.source);
+                let preset = AgentPreset::of(name.as_str(), &self.entry.server, source);
                 let sign_in = preset.map_or(SIGN_IN, |preset| preset.sign_in);
                 let why = format!("{name} is not signed in. {text} {}", trimmed(sign_in));
                 (Fault::NotAuthorised, why)

@@ -14,28 +14,39 @@ use crate::sql::{Durability, Store, StoreError, Transaction, from_columns};
 /// The most versions of a name.
 const MAX_VERSIONS: u32 = 20;
 
-/// The columns that `ToolBuild` reads, in order.
+/// The columns that `ToolBuild` reads, in order, with this expression for the files.
 macro_rules! tool_build_columns {
-    () => {
-        "name, hash, language, engine, engine_version, tests, errors, files, manifest, run_id,
-        is_tainted, checked_at, state"
+    ($files:literal) => {
+        concat!(
+            "name, hash, language, engine, engine_version, tests, errors, ",
+            $files,
+            ", manifest, run_id, is_tainted, checked_at, state"
+        )
     };
 }
 
-pub(crate) const GET: &str =
-    concat!("SELECT ", tool_build_columns!(), " FROM tool_builds WHERE name = $1 AND hash = $2");
+pub(crate) const GET: &str = concat!(
+    "SELECT ",
+    tool_build_columns!("files"),
+    " FROM tool_builds WHERE name = $1 AND hash = $2"
+);
+// A list has no files: a version may have many.
 pub(crate) const OF_NAME: &str = concat!(
     "SELECT ",
-    tool_build_columns!(),
-    " FROM tool_builds WHERE name = $1 ORDER BY seq DESC LIMIT $2"
+    tool_build_columns!("'[]'"),
+    " FROM tool_builds WHERE name = $1 ORDER BY seq DESC"
 );
-pub(crate) const NEWEST: &str =
-    concat!("SELECT ", tool_build_columns!(), " FROM tool_builds ORDER BY seq DESC LIMIT $1");
+pub(crate) const NEWEST: &str = concat!(
+    "SELECT ",
+    tool_build_columns!("'[]'"),
+    " FROM tool_builds WHERE state = 'accepted'
+        OR seq IN (SELECT max(seq) FROM tool_builds GROUP BY name) ORDER BY seq DESC"
+);
 pub(crate) const STATE: &str = "SELECT state FROM tool_builds WHERE name = $1 AND hash = $2";
 // The run of the first check made the version. Taint stays: the content is the same.
 const RECORD: &str = concat!(
     "INSERT INTO tool_builds (seq, ",
-    tool_build_columns!(),
+    tool_build_columns!("files"),
     ") VALUES ((SELECT coalesce(max(seq), 0) + 1 FROM tool_builds),
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     ON CONFLICT (name, hash) DO UPDATE SET seq = excluded.seq, language = $3, engine = $4,
@@ -49,7 +60,7 @@ pub(crate) const REPLACE_ACCEPTED: &str = "UPDATE tool_builds SET state = 'repla
     WHERE name = $1 AND state = 'accepted' AND hash <> $2";
 pub(crate) const SET_STATE: &str =
     "UPDATE tool_builds SET state = $3 WHERE name = $1 AND hash = $2";
-const REMOVE: &str = "DELETE FROM tool_builds WHERE name = $1";
+const REMOVE: &str = "DELETE FROM tool_builds WHERE name = $1 AND hash <> $2";
 
 from_columns!(ToolBuild: name, hash, language, engine, engine_version, tests, errors, files,
     manifest, run_id, is_tainted, checked_at, state);
@@ -86,17 +97,15 @@ impl Store {
         self.fetch_optional("read a built tool", query).await
     }
 
-    /// The `limit` newest versions of a name, or of all names; the version checked last first.
-    pub async fn tool_builds(
-        &self,
-        name: Option<&ExtensionName>,
-        limit: u32,
-    ) -> Result<Vec<ToolBuild>, StoreError> {
-        let query = match name {
-            Some(name) => sqlx::query(OF_NAME).bind(name.as_str()).bind(limit),
-            None => sqlx::query(NEWEST).bind(limit),
-        };
+    /// The versions of a name without their files; the version checked last first.
+    pub async fn tool_versions(&self, name: &ExtensionName) -> Result<Vec<ToolBuild>, StoreError> {
+        let query = sqlx::query(OF_NAME).bind(name.as_str());
         self.fetch_all("read the built tools", query).await
+    }
+
+    /// The newest and the accepted version of each name, without their files; the version checked last first.
+    pub async fn newest_tool_builds(&self) -> Result<Vec<ToolBuild>, StoreError> {
+        self.fetch_all("read the built tools", sqlx::query(NEWEST)).await
     }
 
     /// Sets the state of a version. Accepting a version sets an earlier accepted version of the name to `Replaced`.
@@ -120,14 +129,17 @@ impl Store {
         tx.commit().await.map(|()| true)
     }
 
-    /// Removes all versions of a name. Returns false without any. Event `config`.
+    /// Removes the versions of a name, except the version with the hash `kept`. Returns false without any. Event
+    /// `config`.
     pub async fn remove_tool_builds(
         &self,
         name: &ExtensionName,
+        kept: Option<&str>,
         now: UnixMs,
     ) -> Result<bool, StoreError> {
         let mut tx = self.begin("remove a built tool", Durability::Full, now).await?;
-        if tx.execute(sqlx::query(REMOVE).bind(name.as_str())).await? == 0 {
+        let remove = sqlx::query(REMOVE).bind(name.as_str()).bind(kept.unwrap_or_default());
+        if tx.execute(remove).await? == 0 {
             return tx.roll_back().await.map(|()| false);
         }
         emit_change(&mut tx, name);

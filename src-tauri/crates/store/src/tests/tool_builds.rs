@@ -64,9 +64,17 @@ impl Fixture {
         self.build(tool, hash).await.map(|build| build.state)
     }
 
-    /// The hashes of the newest versions.
-    async fn hashes(&self, tool: Option<&str>, limit: u32) -> Vec<String> {
-        let builds = self.store.tool_builds(tool.map(name).as_ref(), limit).await.unwrap();
+    /// The hashes of the versions of a name.
+    async fn hashes(&self, tool: &str) -> Vec<String> {
+        let builds = self.store.tool_versions(&name(tool)).await.unwrap();
+        assert!(builds.iter().all(|build| build.files.is_empty()));
+        builds.into_iter().map(|build| build.hash).collect()
+    }
+
+    /// The hashes of the newest and the accepted versions.
+    async fn newest(&self) -> Vec<String> {
+        let builds = self.store.newest_tool_builds().await.unwrap();
+        assert!(builds.iter().all(|build| build.files.is_empty()));
         builds.into_iter().map(|build| build.hash).collect()
     }
 }
@@ -109,7 +117,7 @@ async fn further_check_replaces_facts_but_not_the_origin() {
     let run_id = Some(RunId::new("run-1"));
     let expected = ToolBuild { run_id, is_tainted: true, ..again };
     assert_eq!(fixture.build("weather", "a").await, Some(expected));
-    assert_eq!(fixture.hashes(Some("weather"), 10).await, ["a"]);
+    assert_eq!(fixture.hashes("weather").await, ["a"]);
 }
 
 #[tokio::test]
@@ -137,17 +145,19 @@ async fn failed_check_keeps_the_accepted_state() {
 #[tokio::test]
 async fn builds_are_listed_by_last_check() {
     let fixture = Fixture::new().await;
-    assert_eq!(fixture.hashes(None, 10).await, [""; 0]);
+    assert_eq!(fixture.newest().await, [""; 0]);
     // The clock was set back before the third check.
     for (tool, hash, at) in [("weather", "a", 9), ("mail", "b", 10), ("weather", "c", 1)] {
         let checked_at = NOW.plus_ms(at);
         fixture.record_build(&ToolBuild { checked_at, ..build(tool, hash) }).await;
     }
-    assert_eq!(fixture.hashes(None, 10).await, ["c", "b", "a"]);
-    assert_eq!(fixture.hashes(Some("weather"), 10).await, ["c", "a"]);
+    assert_eq!(fixture.newest().await, ["c", "b"]);
+    assert_eq!(fixture.hashes("weather").await, ["c", "a"]);
+    fixture.set_state("weather", "a", ToolBuildState::Accepted).await;
+    assert_eq!(fixture.newest().await, ["c", "b", "a"]);
     fixture.record_build(&build("weather", "a")).await;
-    assert_eq!(fixture.hashes(None, 2).await, ["a", "c"]);
-    assert_eq!(fixture.hashes(Some("weather"), 1).await, ["a"]);
+    assert_eq!(fixture.newest().await, ["a", "b"]);
+    assert_eq!(fixture.hashes("weather").await, ["a", "c"]);
 }
 
 #[tokio::test]
@@ -187,7 +197,7 @@ async fn two_accepted_versions_are_impossible() {
     fixture.record_build(&accepted("a")).await;
     let second = fixture.store.record_tool_build(&accepted("b"), NOW).await;
     assert!(matches!(second, Err(crate::StoreError::Write { .. })), "{second:?}");
-    assert_eq!(fixture.hashes(None, 10).await, ["a"]);
+    assert_eq!(fixture.newest().await, ["a"]);
 }
 
 #[tokio::test]
@@ -203,8 +213,8 @@ async fn old_versions_are_pruned_except_the_accepted() {
     }
     let mut expected: Vec<String> = (6..25).rev().map(|number| format!("new-{number}")).collect();
     expected.push("old-0".to_owned());
-    assert_eq!(fixture.hashes(Some("weather"), 100).await, expected);
-    assert_eq!(fixture.hashes(Some("mail"), 100).await, ["m"]);
+    assert_eq!(fixture.hashes("weather").await, expected);
+    assert_eq!(fixture.hashes("mail").await, ["m"]);
 }
 
 #[tokio::test]
@@ -216,13 +226,16 @@ async fn removed_tool_has_no_versions() {
     fixture.set_state("weather", "a", ToolBuildState::Accepted).await;
     fixture.take_events();
     let remove =
-        || async { fixture.store.remove_tool_builds(&name("weather"), NOW).await.unwrap() };
-    assert!(remove().await);
+        async |kept| fixture.store.remove_tool_builds(&name("weather"), kept, NOW).await.unwrap();
+    assert!(remove(Some("a")).await);
+    assert_eq!(fixture.hashes("weather").await, ["a"]);
+    fixture.take_events();
+    assert!(remove(None).await);
     assert_eq!(fixture.take_events(), [(EventKind::Config, json!({ "toolBuilds": "weather" }))]);
-    assert!(!remove().await);
+    assert!(!remove(None).await);
     assert_eq!(fixture.take_events(), []);
-    assert_eq!(fixture.hashes(Some("weather"), 10).await, [""; 0]);
-    assert_eq!(fixture.hashes(None, 10).await, ["a"]);
+    assert_eq!(fixture.hashes("weather").await, [""; 0]);
+    assert_eq!(fixture.newest().await, ["a"]);
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ impl TaskFolders for LineProcesses {
         let hidden: Arc<[PathBuf]> = self.config.hidden.as_slice().into();
         let folders = RunFolders::new(context, &hidden);
         folders.real_folder(path, FolderAccess::Write).map_err(|reason| {
-            format!("The folder {path} cannot be used: {reason}. Create the folder in the workspace, or give the job write access to the folder.")
+            format!("The folder {path} cannot be used: {reason}. Use a folder in the workspace, or give the job write access: `--folder PATH:write`.")
         })
     }
 

@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use rouse_core::extension::package::FileList;
-use rouse_core::text::hex_digits;
+use rouse_core::text::{escape_line, hex_digits};
 use sha2::{Digest as _, Sha256};
 
 const MAX_FILES: usize = 200;
@@ -17,7 +17,7 @@ const MAX_FOLDERS: usize = 200;
 const MAX_BYTES: u64 = 10 << 20;
 
 /// The files of a tool.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolFolder {
     files: BTreeMap<String, Vec<u8>>,
 }
@@ -36,8 +36,8 @@ pub enum ToolFolderError {
     /// A link, a device or a pipe.
     #[error("{0} is no plain file. Copy the file itself into the folder.")]
     NotPlain(PathBuf),
-    /// A name that is not UTF-8, or has a control character.
-    #[error("The name of {0:?} is not UTF-8 or has a control character. Rename it.")]
+    /// A name that is not UTF-8, or has an invisible character.
+    #[error("The name of {0:?} is not UTF-8 or has an invisible character. Rename it.")]
     Name(PathBuf),
     /// Too many files.
     #[error("The folder has more than {MAX_FILES} files. Keep sources and builds elsewhere.")]
@@ -75,6 +75,30 @@ impl ToolFolder {
             }
         }
         Ok(Self { files })
+    }
+
+    /// The same folder with changed files: new bytes, or none to delete the file.
+    ///
+    /// # Errors
+    /// There are too many files or bytes then.
+    pub fn with_changes(
+        mut self,
+        changes: impl IntoIterator<Item = (String, Option<Vec<u8>>)>,
+    ) -> Result<Self, ToolFolderError> {
+        for (path, content) in changes {
+            match content {
+                Some(content) => drop(self.files.insert(path, content)),
+                None => drop(self.files.remove(&path)),
+            }
+        }
+        let bytes: usize = self.files.values().map(Vec::len).sum();
+        if self.files.len() > MAX_FILES {
+            Err(ToolFolderError::TooMany)
+        } else if bytes as u64 > MAX_BYTES {
+            Err(ToolFolderError::TooLarge)
+        } else {
+            Ok(self)
+        }
     }
 
     /// The files: relative paths with `/`, sorted, and their bytes.
@@ -139,7 +163,7 @@ fn relative_name(folder: &Path, path: &Path) -> Result<String, ToolFolderError> 
     let parts: Option<Vec<&str>> = relative.iter().map(|part| part.to_str()).collect();
     // A line break in a name would change the list of files.
     let name = parts.map(|parts| parts.join("/"));
-    let name = name.filter(|name| !name.contains(char::is_control));
+    let name = name.filter(|name| escape_line(name) == *name);
     name.ok_or_else(|| ToolFolderError::Name(path.to_owned()))
 }
 

@@ -70,7 +70,9 @@ fn read(text: &str, problems: &mut Problems) -> Option<ToolManifest> {
     let table: Table = match text.parse() {
         Ok(table) => table,
         Err(error) => {
-            problems.add("", format!("tool.toml is not valid TOML: {}", error.to_string().trim()));
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            problems.add("", format!("line {line} is not valid TOML: {}", error.message()));
             return None;
         }
     };
@@ -80,8 +82,14 @@ fn read(text: &str, problems: &mut Problems) -> Option<ToolManifest> {
     let language = read_language(&fields, problems);
     check_type(&fields, problems);
     let version = fields.text("version", problems).map(str::to_owned);
-    if version.as_ref().is_some_and(|version| version.len() > MAX_VERSION_BYTES) {
-        problems.add("version", format!("has more than {MAX_VERSION_BYTES} bytes"));
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+    let is_version =
+        |version: &String| version.len() <= MAX_VERSION_BYTES && version.chars().all(is_allowed);
+    if !version.iter().all(is_version) {
+        problems.add(
+            "version",
+            format!("must have at most {MAX_VERSION_BYTES} letters, digits, `.`, `-` and `+`"),
+        );
     }
     let parameters = read_parameters(&fields, problems);
     let schema = parameters.as_ref().and_then(|parameters| compile(parameters, problems));
@@ -161,11 +169,27 @@ fn read_parameters(fields: &Fields<'_>, problems: &mut Problems) -> Option<Value
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         problems.add("parameters.type", "must be \"object\"");
     }
+    if has_reference(&schema) {
+        // References to references make the work of a validation exponential.
+        problems.add("parameters", "must not have `$ref`; write the schema out where it is used");
+        return None;
+    }
     if !is_within_depth(&schema, MAX_DEPTH) {
         problems.add("parameters", format!("is nested more than {MAX_DEPTH} levels deep"));
         return None;
     }
     Some(schema)
+}
+
+/// Whether a schema refers to another.
+fn has_reference(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(key, value)| {
+            ["$ref", "$dynamicRef", "$recursiveRef"].contains(&key.as_str()) || has_reference(value)
+        }),
+        Value::Array(items) => items.iter().any(has_reference),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 fn compile(schema: &Value, problems: &mut Problems) -> Option<Validator> {

@@ -89,7 +89,7 @@ test("chosen version is read by its hash", async () => {
   const { user, path } = renderApp(address, host);
   await screen.findByText("Shown on this page");
   const { build } = aBuildDetail({ build: { hash: installedHash, state: "accepted" } });
-  host.answers["tools.source"] = () => aBuildDetail({ build, versions: [aBuildSummary(), older], draftFolder: null });
+  host.answers["tools.source"] = () => aBuildDetail({ build, versions: [aBuildSummary(), older], folder: null });
   host.answers["tools.catalog"] = () => ({ tools: [aServerTool("now")], refused: [] });
   await user.click(screen.getByRole("link", { name: "weather, version 1.0.0" }));
   expect(await screen.findByText("This is an earlier version.")).toBeInTheDocument();

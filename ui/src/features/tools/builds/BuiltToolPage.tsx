@@ -147,7 +147,7 @@ function Notices({ detail: { build, versions } }: { detail: ToolBuildDetail }) {
   );
 }
 
-function Actions({ detail: { build, draftFolder } }: { detail: ToolBuildDetail }) {
+function Actions({ detail: { build, folder } }: { detail: ToolBuildDetail }) {
   const { name, hash, state } = build;
   const navigate = useNavigate();
   const remove = useRemoveBuilds();
@@ -171,9 +171,9 @@ function Actions({ detail: { build, draftFolder } }: { detail: ToolBuildDetail }
           Change
         </Button>
       </Allowed>
-      {state === "passed" && draftFolder !== null && (
+      {state === "passed" && folder !== null && (
         <Allowed to="extensions.install">
-          <Button look="primary" icon={PackageCheck} onPress={() => setInstalling({ hash, folder: draftFolder })}>
+          <Button look="primary" icon={PackageCheck} onPress={() => setInstalling({ hash, folder: folder })}>
             Install…
           </Button>
         </Allowed>

@@ -143,7 +143,7 @@ pub(super) async fn source(args: SourceArgs, engine: &EngineConnection) -> Resul
             fact("Checked", local_time(engine, build.checked_at.0)),
         ];
         facts.extend(detail.reach.map(|reach| fact("Reach", escape(&reach))));
-        facts.extend(detail.draft_folder.map(|folder| fact("Draft", escape(&folder))));
+        facts.extend(detail.folder.map(|folder| fact("Folder", escape(&folder))));
         anstream::println!("{}", build.name);
         for line in fact_lines(&facts) {
             anstream::println!("  {line}");
@@ -160,13 +160,13 @@ pub(super) async fn source(args: SourceArgs, engine: &EngineConnection) -> Resul
     shown.await.map_err(|error| error.with_field_names(&FIELD_NAMES))
 }
 
-/// Removes the draft and the versions.
+/// Removes the versions.
 pub(super) async fn remove(name: &str, engine: &EngineConnection) -> Result<(), CliError> {
     let removed = engine.show("tools.removeBuilds", json!({ "name": name }), |_, result| {
         let ChangeResult { changed } = result;
         if changed {
             anstream::println!(
-                "The draft and the versions of {name} are removed. An installed tool stays; remove it: rouse extensions remove {name}"
+                "The versions of {name} are removed. An installed tool stays; remove it: rouse extensions remove {name}"
             );
         } else {
             anstream::println!("There is no built tool {}.", escape(name));
@@ -179,7 +179,11 @@ fn print_check(build: &ToolBuild) {
     let passed = build.tests.iter().filter(|test| test.passed).count();
     let tests = counted(build.tests.len(), "test");
     let (engine, version) = (&build.engine, &build.engine_version);
-    anstream::println!("{}: {passed} of {tests} passed, {engine} {version}", build.name);
+    if build.tests.is_empty() {
+        anstream::println!("{}: not tested, because of the errors", build.name);
+    } else {
+        anstream::println!("{}: {passed} of {tests} passed, {engine} {version}", build.name);
+    }
     for error in &build.errors {
         anstream::println!("  error: {}", escape(error));
     }

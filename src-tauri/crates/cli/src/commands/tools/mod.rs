@@ -45,7 +45,7 @@ enum Command {
     Built,
     /// Source, tests and permissions of a built tool
     Source(built::SourceArgs),
-    /// Remove the draft and the versions of a built tool; an installed tool stays
+    /// Remove the versions of a built tool, except the installed one
     Remove {
         /// Built tool
         name: String,

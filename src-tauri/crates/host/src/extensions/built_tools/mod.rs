@@ -1,35 +1,34 @@
-//! Built tools: drafts of runs, checked versions, and the installation of an approved offer.
+//! Built tools: the versions that runs make, and the installation of an approved offer.
 //!
 //! Owns the order of an acceptance: check, files, record, pin of the tool. An offer is installed like the folder of a
 //! person, by the same code. Never decides about an offer: the gate does. Pitfall: installing other files than the
-//! approval showed; the draft is hashed again, and the installation compares the hash.
+//! approval showed; a version never changes, and the installation compares the hash.
 
-mod drafts;
+mod rust_build;
+mod version_folders;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
 use rouse_agent::ToolRegistry;
 use rouse_core::extension::package::ExtensionSource;
 use rouse_core::extension::{
-    ExtensionBook as _, ExtensionName, PinnedTool, ServerDefinition, ServerTransport, ToolAccess,
-    ToolBuild, ToolBuildState, ToolBuilds, ToolDraftChange, ToolFileAccess, ToolLanguage,
-    ToolOffer,
+    ExtensionBook as _, ExtensionName, PinnedTool, ServerDefinition, ServerProcesses,
+    ServerTransport, ToolAccess, ToolBuild, ToolBuildState, ToolBuilds, ToolFileAccess,
+    ToolLanguage, ToolOffer, ToolVersionChange,
 };
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, RunId};
 use rouse_gateway::{Extensions as _, RpcError};
 use rouse_store::Store;
 use rouse_wasm::{ToolFolder, manifest_tool, read_manifest};
-use tokio::sync::Mutex;
 
-use self::drafts::ToolDrafts;
+use self::rust_build::{RustBuilder, has_sources};
+use self::version_folders::{VersionFolders, check_changes};
 use super::gateway_extensions::GatewayExtensions;
 use super::installed::InstalledExtensions;
 use super::wasm_tools::{VersionOrigin, WasmTools};
-
-/// The versions in a list.
-const LISTED_VERSIONS: u32 = 200;
+use crate::options::HostOptions;
 
 /// The maximum bytes of the texts that an approval shows.
 const MAX_SHOWN_BYTES: usize = 200 << 10;
@@ -39,47 +38,29 @@ pub(crate) struct BuiltTools {
     wasm: WasmTools,
     installed: Arc<InstalledExtensions>,
     gateway: Arc<GatewayExtensions>,
-    drafts: ToolDrafts,
+    folders: VersionFolders,
+    rust: RustBuilder,
     store: Store,
     clock: Arc<dyn Clock>,
     /// The tools of runs, of which some read untrusted input.
     registry: OnceLock<Weak<ToolRegistry>>,
-    /// Held while a draft changes or is installed.
-    changing: Mutex<()>,
-}
-
-/// The origin of a draft, as far as a further run may continue it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DraftOrigin {
-    /// This run, an untainted run, or an accepted version.
-    Trusted,
-    /// Another run that had read untrusted input. A further run starts over: its text would reach an untainted run.
-    OtherTaintedRun,
-    /// Changed outside Rouse.
-    Unknown,
 }
 
 impl BuiltTools {
-    /// The built tools with their drafts below `drafts`.
+    /// The built tools.
     pub(crate) fn new(
         wasm: WasmTools,
         installed: Arc<InstalledExtensions>,
         gateway: Arc<GatewayExtensions>,
-        drafts: PathBuf,
+        processes: Arc<dyn ServerProcesses>,
+        options: &HostOptions,
         store: Store,
-        clock: Arc<dyn Clock>,
     ) -> Self {
-        let (drafts, registry) = (ToolDrafts::new(drafts), OnceLock::new());
-        Self {
-            wasm,
-            installed,
-            gateway,
-            drafts,
-            store,
-            clock,
-            registry,
-            changing: Mutex::default(),
-        }
+        let (home, env) = (&options.home, Arc::clone(&options.env));
+        let rust = RustBuilder::new(processes, env, &home.extension_folders());
+        let (folders, registry) = (VersionFolders::new(home.tool_versions()), OnceLock::new());
+        let clock = Arc::clone(&options.clock);
+        Self { wasm, installed, gateway, folders, rust, store, clock, registry }
     }
 
     /// Sets the tools of runs.
@@ -102,48 +83,66 @@ impl BuiltTools {
 
     async fn change_and_check(
         &self,
-        change: ToolDraftChange,
+        change: ToolVersionChange,
         run: &RunId,
     ) -> Result<ToolBuild, String> {
-        let name = change.name.clone();
+        let ToolVersionChange { name, files } = change;
         self.refuse_server(&name)?;
+        check_changes(&files).map_err(|error| error.to_string())?;
         let is_tainted = self.is_tainted(run).await;
-        let _changing = self.changing.lock().await;
-        let before = self.draft_origin(&name, run).await?;
-        let (drafts, installed) = (self.drafts.clone(), self.wasm.package_folder(&name));
-        let draft = blocking(move || {
-            if before == DraftOrigin::OtherTaintedRun {
-                drafts.remove(&change.name).map_err(|error| error.to_string())?;
-            }
-            drafts.apply(&change, &installed).map_err(|error| error.to_string())
-        });
-        let draft = draft.await?;
-        let is_tainted = is_tainted || before == DraftOrigin::Unknown;
-        let origin = VersionOrigin { run_id: Some(run.clone()), is_tainted };
-        self.wasm.check_version(&draft, Some(&name), origin).await
-    }
-
-    /// The origin of the present draft.
-    async fn draft_origin(&self, name: &ExtensionName, run: &RunId) -> Result<DraftOrigin, String> {
-        let Some(draft) = self.read_draft(name).await? else { return Ok(DraftOrigin::Trusted) };
-        let hash = draft.hash();
-        let versions = self.versions(Some(name)).await?;
-        let Some(build) = versions.iter().find(|build| build.hash == hash) else {
-            return Ok(DraftOrigin::Unknown);
+        let base = self.base_of(&name, run).await?;
+        let changes = files.into_iter().map(|(path, text)| (path, text.map(String::into_bytes)));
+        let changed = base.with_changes(changes).map_err(|error| error.to_string())?;
+        let (changed, build_error) = match self.build_rust(&changed).await {
+            Ok(built) => (built.unwrap_or(changed), None),
+            Err(error) => (changed, Some(error)),
         };
-        let is_own = build.run_id.as_ref() == Some(run);
-        let is_trusted = is_own || !build.is_tainted || build.state == ToolBuildState::Accepted;
-        Ok(if is_trusted { DraftOrigin::Trusted } else { DraftOrigin::OtherTaintedRun })
+        let (folders, owner, files) = (self.folders.clone(), name.clone(), changed.clone());
+        blocking(move || folders.write(&owner, &files).map_err(|error| error.to_string())).await?;
+        let origin = VersionOrigin { run_id: Some(run.clone()), is_tainted, build_error };
+        let build = self.wasm.check_version(changed, Some(&name), origin).await?;
+        self.prune(&name).await?;
+        Ok(build)
     }
 
-    /// The files of the draft; none without a draft.
-    async fn read_draft(&self, name: &ExtensionName) -> Result<Option<ToolFolder>, String> {
-        let draft = self.drafts.folder(name);
-        let read = blocking(move || {
-            let read = draft.exists().then(|| ToolFolder::read(&draft)).transpose();
-            read.map_err(|error| error.to_string())
-        });
-        read.await
+    /// The files that a change of `run` applies to: the newest version that the run may read, or the installed files. An
+    /// untrusted version of another run never continues: its text would reach an untainted run.
+    async fn base_of(&self, name: &ExtensionName, run: &RunId) -> Result<ToolFolder, String> {
+        let versions = self.versions(name).await?;
+        let is_base = |build: &&ToolBuild| build.is_trusted() || build.run_id.as_ref() == Some(run);
+        let hash = versions.iter().find(is_base).map(|build| build.hash.clone());
+        let (folders, name) = (self.folders.clone(), name.clone());
+        let package = self.wasm.package_folder(&name);
+        blocking(move || {
+            let made = hash.and_then(|hash| folders.read(&name, &hash));
+            match made {
+                Some(made) => Ok(made),
+                None if package.exists() => {
+                    ToolFolder::read(&package).map_err(|error| error.to_string())
+                }
+                None => Ok(ToolFolder::default()),
+            }
+        })
+        .await
+    }
+
+    /// Deletes the folders of versions that are no longer stored.
+    async fn prune(&self, name: &ExtensionName) -> Result<(), String> {
+        let versions = self.versions(name).await?;
+        let kept: Vec<String> = versions.into_iter().map(|build| build.hash).collect();
+        let (folders, name) = (self.folders.clone(), name.clone());
+        blocking(move || folders.prune(&name, &kept).map_err(|error| error.to_string())).await
+    }
+
+    /// The version with the component of its Rust sources; none without sources.
+    async fn build_rust(&self, files: &ToolFolder) -> Result<Option<ToolFolder>, String> {
+        let Ok(manifest) = read_manifest(files) else { return Ok(None) };
+        if manifest.language != ToolLanguage::Rust || !has_sources(files) {
+            return Ok(None);
+        }
+        let component = self.rust.build(files, &manifest).await?;
+        let file = (ToolLanguage::Rust.file().to_owned(), Some(component));
+        files.clone().with_changes([file]).map(Some).map_err(|error| error.to_string())
     }
 
     /// Refuses the name of an installed server.
@@ -158,36 +157,43 @@ impl BuiltTools {
 
     async fn find_offer(&self, name: &ExtensionName, hash: &str) -> Result<ToolOffer, String> {
         self.refuse_server(name)?;
-        let versions = self.versions(Some(name)).await?;
-        let build = versions.iter().find(|build| build.hash == hash);
-        let build = build.filter(|build| build.passed()).ok_or_else(|| {
+        let build = self.find_version(name, hash).await?.filter(ToolBuild::passed);
+        let build = build.ok_or_else(|| {
             format!("No version of {name} with the hash {hash} has passed its check. Check the tool with tool_check, then offer the hash of its answer.")
         })?;
-        check_readable(build)?;
-        let draft = self.read_draft(name).await?.filter(|draft| draft.hash() == hash);
-        let manifest = draft.and_then(|draft| read_manifest(&draft).ok());
+        check_readable(&build)?;
+        let (folders, owner, version) = (self.folders.clone(), name.clone(), hash.to_owned());
+        let files = blocking(move || Ok(folders.read(&owner, &version))).await?;
+        let manifest = files.and_then(|files| read_manifest(&files).ok());
         let manifest = manifest.ok_or_else(|| {
-            format!("The draft of {name} has changed since this check. Check it again with tool_check, then offer the new hash.")
+            format!("The files of this version of {name} have changed since its check. Check the tool again with tool_check, then offer the new hash.")
         })?;
         let definition = manifest_tool(&manifest);
         let suggested = ToolAccess::suggested(definition.hints);
         let installed = self.installed.get(name);
-        let access = installed.map_or(suggested, |entry| entry.proposed_access(&definition));
-        let mut others = versions.iter().filter(|other| other.hash != hash);
-        let accepted = others.find(|other| other.state == ToolBuildState::Accepted).cloned();
-        Ok(ToolOffer { build: build.clone(), accepted, access })
+        let access = installed.as_ref().map_or(suggested, |tool| tool.proposed_access(&definition));
+        let accepted = match self.installed_hash(name).filter(|installed| installed != hash) {
+            Some(installed) => self.find_version(name, &installed).await?,
+            None => None,
+        };
+        let is_off = installed.is_some_and(|tool| !tool.is_enabled);
+        Ok(ToolOffer { build, accepted, access, is_off })
     }
 
     async fn install(&self, name: &ExtensionName, hash: &str) -> Result<(), String> {
-        let _changing = self.changing.lock().await;
-        self.find_offer(name, hash).await?;
-        let path = self.drafts.folder(name).display().to_string();
+        let offer = self.find_offer(name, hash).await?;
+        let path = self.folders.folder(name, hash).display().to_string();
         let source = ExtensionSource::Tool { path, sha256: Some(hash.to_owned()) };
         let (gateway, text) = (&self.gateway, |error: RpcError| error.message);
-        let planned = gateway.plan_package(name, source, tool_draft()).await.map_err(text)?;
+        let package = self.installed.get(name).and_then(|tool| tool.package);
+        let draft = package.map_or_else(tool_draft, |package| package.draft);
+        let planned = gateway.plan_package(name, source, draft).await.map_err(text)?;
         let now = self.clock.now();
         gateway.install_package(name, planned, now).await.map_err(text)?;
         gateway.inspect(name).await.map_err(|error| error.to_string())?;
+        if offer.is_off {
+            gateway.set_enabled(name, false).await.map_err(text)?;
+        }
         let Some(entry) = self.installed.get(name) else { return Ok(()) };
         let pins = entry.held.iter().map(|held| {
             let access = entry.proposed_access(&held.offered);
@@ -197,21 +203,50 @@ impl BuiltTools {
         accepted.map_err(|error| error.to_string())
     }
 
-    async fn versions(&self, name: Option<&ExtensionName>) -> Result<Vec<ToolBuild>, String> {
-        let versions = self.store.tool_builds(name, LISTED_VERSIONS).await;
-        versions.map_err(|error| error.to_string())
+    /// The versions of a name without files, with their states by the installed tool.
+    async fn versions(&self, name: &ExtensionName) -> Result<Vec<ToolBuild>, String> {
+        let versions = self.store.tool_versions(name).await.map_err(|error| error.to_string())?;
+        Ok(versions.into_iter().map(|build| self.with_state(build)).collect())
+    }
+
+    async fn find_version(
+        &self,
+        name: &ExtensionName,
+        hash: &str,
+    ) -> Result<Option<ToolBuild>, String> {
+        let build = self.store.tool_build(name, hash).await.map_err(|error| error.to_string())?;
+        Ok(build.map(|build| self.with_state(build)))
+    }
+
+    /// The version with the state that follows from the installed tool: a crash, or a change by another verb, may have
+    /// come between both.
+    fn with_state(&self, mut build: ToolBuild) -> ToolBuild {
+        let is_installed = self.installed_hash(&build.name).as_ref() == Some(&build.hash);
+        let entry = self.installed.get(&build.name).filter(|_| is_installed);
+        build.state = match (entry, build.state) {
+            (Some(tool), _) if tool.held.is_empty() && !tool.tools.is_empty() => {
+                ToolBuildState::Accepted
+            }
+            (Some(_), ToolBuildState::Accepted) => ToolBuildState::Passed,
+            (None, ToolBuildState::Accepted) => ToolBuildState::Replaced,
+            (_, state) => state,
+        };
+        build
     }
 
     async fn delete(&self, name: &ExtensionName) -> Result<bool, String> {
-        let _changing = self.changing.lock().await;
-        let (drafts, draft) = (self.drafts.clone(), name.clone());
-        let had_draft = blocking(move || {
-            let removed = drafts.remove(&draft);
-            removed.map_err(|error| format!("The draft of {draft} cannot be deleted: {error}."))
-        });
-        let had_draft = had_draft.await?;
-        let removed = self.store.remove_tool_builds(name, self.clock.now()).await;
-        Ok(removed.map_err(|error| error.to_string())? || had_draft)
+        let kept = self.installed_hash(name);
+        let now = self.clock.now();
+        let removed = self.store.remove_tool_builds(name, kept.as_deref(), now).await;
+        let removed = removed.map_err(|error| error.to_string())?;
+        let (folders, owner) = (self.folders.clone(), name.clone());
+        let kept: Vec<String> = kept.into_iter().collect();
+        blocking(move || {
+            let pruned = folders.prune(&owner, &kept);
+            pruned.map_err(|error| format!("The files of {owner} cannot be deleted: {error}."))
+        })
+        .await?;
+        Ok(removed)
     }
 }
 
@@ -220,7 +255,7 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(format!("The draft was not read: {error}.")))
+    done.unwrap_or_else(|error| Err(format!("The files were not read: {error}.")))
 }
 
 /// Refuses a version that an approval cannot show whole. Only a compiled component is not text.
@@ -255,17 +290,20 @@ fn tool_draft() -> ServerDefinition {
 }
 
 impl ToolBuilds for BuiltTools {
-    fn check_draft<'a>(
+    fn check_change<'a>(
         &'a self,
-        change: ToolDraftChange,
+        change: ToolVersionChange,
         run: &'a RunId,
     ) -> BoxFuture<'a, Result<ToolBuild, String>> {
         Box::pin(self.change_and_check(change, run))
     }
 
     fn check_folder<'a>(&'a self, folder: &'a str) -> BoxFuture<'a, Result<ToolBuild, String>> {
-        let folder = Path::new(folder);
-        Box::pin(self.wasm.check_version(folder, None, VersionOrigin::default()))
+        Box::pin(async move {
+            let path = PathBuf::from(folder);
+            let read = blocking(move || ToolFolder::read(&path).map_err(|error| error.to_string()));
+            self.wasm.check_version(read.await?, None, VersionOrigin::default()).await
+        })
     }
 
     fn offer<'a>(
@@ -288,17 +326,40 @@ impl ToolBuilds for BuiltTools {
         &'a self,
         name: Option<&'a ExtensionName>,
     ) -> BoxFuture<'a, Result<Vec<ToolBuild>, String>> {
-        Box::pin(self.versions(name))
+        Box::pin(async move {
+            let Some(name) = name else {
+                let newest = self.store.newest_tool_builds().await;
+                let newest = newest.map_err(|error| error.to_string())?.into_iter();
+                return Ok(newest.map(|build| self.with_state(build)).collect());
+            };
+            self.versions(name).await
+        })
     }
 
-    fn draft_folder<'a>(
+    fn find<'a>(
+        &'a self,
+        name: &'a ExtensionName,
+        hash: &'a str,
+    ) -> BoxFuture<'a, Result<Option<ToolBuild>, String>> {
+        Box::pin(self.find_version(name, hash))
+    }
+
+    fn installed_hash(&self, name: &ExtensionName) -> Option<String> {
+        match self.installed.get(name)?.package?.source {
+            ExtensionSource::Tool { sha256, .. } => sha256,
+            _ => None,
+        }
+    }
+
+    fn version_folder<'a>(
         &'a self,
         name: &'a ExtensionName,
         hash: &'a str,
     ) -> BoxFuture<'a, Option<PathBuf>> {
         Box::pin(async move {
-            let draft = self.read_draft(name).await.ok()??;
-            (draft.hash() == hash).then(|| self.drafts.folder(name))
+            let (folders, owner, version) = (self.folders.clone(), name.clone(), hash.to_owned());
+            let found = blocking(move || Ok(folders.read(&owner, &version))).await.ok()?;
+            found.map(|_| self.folders.folder(name, hash))
         })
     }
 

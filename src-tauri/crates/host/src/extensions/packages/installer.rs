@@ -271,14 +271,18 @@ impl PlacedPackage {
     /// Writes the list of the files, and deletes the old files.
     pub(in crate::extensions) async fn keep(self) -> Result<(), InstallError> {
         blocking(move || {
-            match self.swapped {
-                Some(swapped) => swapped.keep(),
-                None => {
-                    self.site.delete_package().map_err(unwritable)?;
-                    self.site.clear().map_err(unwritable)?;
-                }
+            if self.swapped.is_none() {
+                self.site.delete_package().map_err(unwritable)?;
             }
-            write_private(&self.site.list, &self.list).map_err(unwritable)
+            // The list before the folder of the installation: the next start looks only at the latter.
+            write_private(&self.site.list, &self.list).map_err(unwritable)?;
+            match self.swapped {
+                Some(swapped) => {
+                    swapped.keep();
+                    Ok(())
+                }
+                None => self.site.clear().map_err(unwritable),
+            }
         })
         .await
     }

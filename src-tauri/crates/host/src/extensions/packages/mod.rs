@@ -17,10 +17,12 @@ mod steps;
 mod planner;
 mod installer;
 mod checks;
+mod recovery;
 #[cfg(all(test, unix))]
 mod tests;
 
 pub(super) use checks::PackageChecks;
 pub(super) use installer::InstallError;
 pub(crate) use installer::PackageInstaller;
+pub(crate) use recovery::recover_installations;
 pub(crate) use site::packages_folder;

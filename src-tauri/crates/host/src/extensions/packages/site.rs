@@ -2,7 +2,7 @@
 //!
 //! Owns the places `.packages/NAME` and `.install/NAME` beside the private folders, outside of every folder that a
 //! confined server can write, and the swap of new files for the installed ones. Pitfall: a crash between swap and record;
-//! the recorded hash of the list then differs, and the server does not start.
+//! the next start brings the recorded files back.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl PackageSite {
     /// The folders of the package `name` below the private folders of all servers.
     pub(super) fn new(folders: &Path, name: &ExtensionName) -> Self {
         let packages = packages_folder(folders);
-        let staging = folders.join(STAGING).join(name.as_str());
+        let staging = staging_folder(folders).join(name.as_str());
         Self {
             folder: packages.join(name.as_str()),
             list: packages.join(format!("{name}.sha256")),
@@ -96,7 +96,8 @@ impl PackageSite {
         }
     }
 
-    fn old(&self) -> PathBuf {
+    /// The replaced files during an installation.
+    pub(super) fn old(&self) -> PathBuf {
         self.staging.join("old")
     }
 }
@@ -124,6 +125,11 @@ impl SwappedFiles {
             tracing::warn!(%folder, %error, "the folder of an installation remains");
         }
     }
+}
+
+/// The folder of installations under way.
+pub(super) fn staging_folder(folders: &Path) -> PathBuf {
+    folders.join(STAGING)
 }
 
 /// The folder of all packages beside the private `folders` of all servers.

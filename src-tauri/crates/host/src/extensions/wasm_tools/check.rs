@@ -23,13 +23,9 @@ const FILES_NOTE: &str =
 ///
 /// # Errors
 /// The check did not pass: every problem as a line.
-pub(super) fn checked_tool(
-    path: &str,
-    folder: &ToolFolder,
-    check: ToolCheck,
-) -> Result<CheckedTool, String> {
+pub(super) fn checked_tool(folder: &ToolFolder, check: ToolCheck) -> Result<CheckedTool, String> {
     if !check.is_passed() {
-        return Err(refusal(path, &check));
+        return Err(refusal(&check));
     }
     let tests = check.tests.len();
     let engine_version = check.engine_version;
@@ -41,13 +37,13 @@ pub(super) fn checked_tool(
         list: folder.file_list(),
         size: PackageSize { files, bytes },
         claims: claims(&manifest),
-        notes: notes(&manifest, tests, engine_version),
+        notes: notes(&manifest, folder, tests, engine_version),
         name: manifest.name,
     })
 }
 
 /// Every problem of a check, one a line.
-pub(super) fn refusal(path: &str, check: &ToolCheck) -> String {
+pub(super) fn refusal(check: &ToolCheck) -> String {
     let manifest = check.manifest_problems.iter().map(|problem| format!("tool.toml: {problem}"));
     let failures = check.tests.iter().filter_map(|test| {
         let failure = test.failure.as_ref()?;
@@ -55,7 +51,7 @@ pub(super) fn refusal(path: &str, check: &ToolCheck) -> String {
     });
     let problems: Vec<String> =
         manifest.chain(check.problems.iter().cloned()).chain(failures).collect();
-    let mut lines = vec![format!("The tool in {} did not pass its check.", escape_line(path))];
+    let mut lines = vec!["The tool did not pass its check.".to_owned()];
     let shown = problems.iter().take(MAX_PROBLEMS);
     lines.extend(shown.map(|problem| format!("- {}", escape_line(problem))));
     if problems.len() > MAX_PROBLEMS {
@@ -70,7 +66,12 @@ fn claims(manifest: &ToolManifest) -> String {
     format!("{}{}: {}", manifest.name, version.unwrap_or_default(), manifest.description)
 }
 
-fn notes(manifest: &ToolManifest, tests: usize, engine_version: &str) -> Vec<String> {
+fn notes(
+    manifest: &ToolManifest,
+    folder: &ToolFolder,
+    tests: usize,
+    engine_version: &str,
+) -> Vec<String> {
     let language = match manifest.language {
         ToolLanguage::JavaScript => "JavaScript",
         ToolLanguage::Rust => "Rust, as a WebAssembly component",
@@ -86,6 +87,11 @@ fn notes(manifest: &ToolManifest, tests: usize, engine_version: &str) -> Vec<Str
         format!("{tests} test{plural} of the author passed on this computer, without a network."),
         format!("WebAssembly engine: wasmtime {engine_version}."),
         claim.to_owned(),
+        format!(
+            "Files: {}. Read them with `rouse tools source {}` or on the Tools page before you accept.",
+            shown_files(folder),
+            manifest.name
+        ),
         FILES_NOTE.to_owned(),
     ]
 }
@@ -102,4 +108,13 @@ pub(crate) fn copy_tool(path: &str, sha256: &str, target: &Path) -> Result<(), S
     }
     let copied = folder.copy_to(target);
     copied.map_err(|error| format!("{shown} cannot be copied: {error}."))
+}
+
+/// The first names of files.
+fn shown_files(folder: &ToolFolder) -> String {
+    let names: Vec<String> =
+        folder.files().map(|(path, _)| escape_line(path)).take(MAX_PROBLEMS).collect();
+    let more = folder.files().count() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
 }

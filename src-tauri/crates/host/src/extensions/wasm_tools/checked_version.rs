@@ -32,8 +32,9 @@ pub(super) fn checked_version(
     });
     let manifest_problems =
         check.manifest_problems.iter().map(|problem| format!("tool.toml: {problem}"));
-    let errors = manifest_problems.chain(other_name).chain(check.problems).collect();
-    let VersionOrigin { run_id, is_tainted } = origin;
+    let VersionOrigin { run_id, is_tainted, build_error } = origin;
+    let errors = manifest_problems.chain(other_name).chain(build_error).chain(check.problems);
+    let errors = errors.collect();
     let mut build = ToolBuild {
         name: name.clone(),
         hash: check.hash,

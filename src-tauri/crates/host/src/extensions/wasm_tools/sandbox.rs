@@ -3,7 +3,7 @@
 //! Owns the runtime, which is shared by checks and calls. Never compiles at the start of the engine. Pitfall: HTTP with
 //! the accepted addresses of MCP servers; a tool gets guarded HTTP without exceptions of a server.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rouse_core::Clock;
@@ -89,27 +89,25 @@ impl WasmTools {
                 let (name, origin) = (manifest.name.clone(), VersionOrigin::default());
                 self.record(&name, &folder, check.clone(), origin).await?;
             }
-            checked_tool(path, &folder, check)
+            checked_tool(&folder, check)
         })
     }
 
-    /// Checks the tool in the folder `path` and records the version, also of a failed check. `name` is the name of a
-    /// draft; by default the name in the manifest.
+    /// Checks a tool and records the version, also of a failed check. By default, the name is that in the manifest.
     ///
     /// # Errors
-    /// The folder cannot be read, or no name is known: cause and remedy as sentences.
+    /// No name is known: every problem as a line.
     pub(in crate::extensions) async fn check_version(
         &self,
-        path: &Path,
+        folder: ToolFolder,
         name: Option<&ExtensionName>,
         origin: VersionOrigin,
     ) -> Result<ToolBuild, String> {
-        let folder = read_folder(path.to_owned()).await?;
         let check = self.checker.check(&folder).await;
         let own_name = check.manifest.as_ref().map(|manifest| manifest.name.clone());
         match name.cloned().or(own_name) {
             Some(name) => self.record(&name, &folder, check, origin).await,
-            None => Err(refusal(&path.display().to_string(), &check)),
+            None => Err(refusal(&check)),
         }
     }
 

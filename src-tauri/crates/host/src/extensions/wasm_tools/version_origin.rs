@@ -9,4 +9,6 @@ pub(in crate::extensions) struct VersionOrigin {
     pub(in crate::extensions) run_id: Option<RunId>,
     /// Whether the run had read untrusted input.
     pub(in crate::extensions) is_tainted: bool,
+    /// Why the component was not built.
+    pub(in crate::extensions) build_error: Option<String>,
 }

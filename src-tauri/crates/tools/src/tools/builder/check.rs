@@ -1,26 +1,23 @@
-//! `tool_check`: changes the draft of a tool and runs its tests in the sandbox, without a network.
+//! `tool_check`: makes a version of a tool and runs its tests in the sandbox, without a network.
 //!
-//! Owns the answer: facts, and what to do next. The call needs no approval, because it changes only a draft of Rouse.
+//! Owns the answer: facts, and what to do next. The call needs no approval, because nothing is installed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::extension::{ToolBuild, ToolBuilds, ToolDraftChange};
-use rouse_core::job::FolderAccess;
+use rouse_core::extension::{ToolBuild, ToolBuilds, ToolVersionChange};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    Annotations, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
+    Annotations, BoxFuture, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{execution_failure, name_parameter, parse_name};
 use crate::arguments;
-use crate::output::{failure, success};
+use crate::output::success;
 use crate::spec::{object_schema, read_only_spec};
-use crate::workspace::RunFolders;
 
 /// The time limit of a check: the compilation, and all tests.
 const CHECK_TIME: Duration = Duration::from_mins(5);
@@ -31,7 +28,6 @@ const MAX_FILES: usize = 50;
 pub(super) struct ToolCheckTool {
     spec: ToolSpec,
     builds: Arc<dyn ToolBuilds>,
-    hidden: Arc<[PathBuf]>,
 }
 
 #[derive(Deserialize)]
@@ -42,10 +38,9 @@ struct Arguments {
     files: Vec<ChangedFile>,
     #[serde(default)]
     delete: Vec<String>,
-    dir: Option<String>,
 }
 
-/// A file of the draft with its new text.
+/// A file with its new text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangedFile {
@@ -54,8 +49,8 @@ struct ChangedFile {
 }
 
 impl ToolCheckTool {
-    pub(super) fn new(builds: Arc<dyn ToolBuilds>, hidden: Arc<[PathBuf]>) -> Self {
-        let description = "Writes files of a tool's draft, runs every test in the sandbox without a network, and answers the errors, the result of each test and the hash. The draft stays between calls: send changed files only.";
+    pub(super) fn new(builds: Arc<dyn ToolBuilds>) -> Self {
+        let description = "Writes files of a tool, runs every test in the sandbox without a network, and answers the errors, the result of each test and the hash. The files of the last check stay: send changed files only.";
         let file = object_schema(
             &["path", "content"],
             json!({
@@ -68,7 +63,6 @@ impl ToolCheckTool {
             "name": name_parameter(),
             "files": { "type": "array", "items": file, "maxItems": MAX_FILES },
             "delete": { "type": "array", "description": "Paths of files to delete.", "items": path, "maxItems": MAX_FILES },
-            "dir": { "type": "string", "description": "A folder of the workspace whose files replace the draft first.", "minLength": 1, "maxLength": 4_096 },
         });
         let parameters = object_schema(&["name"], properties);
         let base = read_only_spec("tool_check", "Check a tool", description, parameters);
@@ -79,7 +73,7 @@ impl ToolCheckTool {
             listed_only: true,
             ..base
         };
-        Self { spec, builds, hidden }
+        Self { spec, builds }
     }
 
     async fn check(
@@ -87,28 +81,16 @@ impl ToolCheckTool {
         arguments: &Value,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolOutput> {
-        let Arguments { name, files, delete, dir } =
+        let Arguments { name, files, delete } =
             arguments::parse(arguments).map_err(arguments::invalid_arguments)?;
         let name = parse_name(&name)?;
         let texts = files.into_iter().map(|file| (file.path, Some(file.content)));
         let files: BTreeMap<_, _> =
             texts.chain(delete.into_iter().map(|path| (path, None))).collect();
-        let folder = dir.map(|dir| self.find_folder(&dir, context)).transpose()?;
-        let change = ToolDraftChange { name, folder, files };
-        let checked = self.builds.check_draft(change, &context.run_id).await;
+        let change = ToolVersionChange { name, files };
+        let checked = self.builds.check_change(change, &context.run_id).await;
         let build = checked.map_err(execution_failure)?;
         Ok(success(answer(&build)).in_words(&summary(&build)))
-    }
-
-    /// The real path of a folder that the run may read.
-    fn find_folder(&self, dir: &str, context: &ToolContext) -> Result<PathBuf, ToolOutput> {
-        let folders = RunFolders::new(context, &self.hidden);
-        folders.real_folder(dir, FolderAccess::Read).map_err(|reason| {
-            let text = format!(
-                "The folder {dir} cannot be used: {reason}. Use a folder in the workspace."
-            );
-            failure(Fault::NotAuthorised, text)
-        })
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rouse_core::extension::{ToolBuild, ToolBuilds, newest_and_accepted};
+use rouse_core::extension::{ToolBuild, ToolBuilds};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-use super::{execution_failure, is_readable};
+use super::execution_failure;
 use crate::output::success;
 use crate::spec::{object_schema, read_only_spec};
 
@@ -34,12 +34,11 @@ impl Tool for ToolList {
         Box::pin(async move {
             match self.builds.list(None).await {
                 Ok(builds) => {
-                    let shown = newest_and_accepted(&builds);
-                    let words = match shown.len() {
+                    let words = match builds.len() {
                         0 => "No built tools.".to_owned(),
                         count => format!("{count} versions of built tools"),
                     };
-                    let tools: Vec<Value> = shown.into_iter().map(line).collect();
+                    let tools: Vec<Value> = builds.iter().map(line).collect();
                     success(json!({ "tools": tools })).in_words(&words)
                 }
                 Err(problem) => execution_failure(problem),
@@ -57,7 +56,7 @@ fn line(build: &ToolBuild) -> Value {
         "tests": format!("{passed} of {} passed", build.tests.len()),
         "hash": build.hash,
     });
-    if is_readable(build) {
+    if build.is_trusted() {
         line["description"] = build.manifest["description"].clone();
         line["version"] = build.manifest["version"].clone();
     }

@@ -1,7 +1,7 @@
 //! `tool_offer`: asks the person to install a checked version of a tool.
 //!
 //! Every offer needs an approval, and no grant covers it. The approval is bound to the hash of the checked files: the
-//! port refuses a draft that differs. Pitfall: a refusal after the approval; the same checks run before the request.
+//! port refuses files that differ. Pitfall: a refusal after the approval; the same checks run before the request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,6 +56,10 @@ impl ToolOfferTool {
         Self { spec, builds }
     }
 
+    fn is_installed(&self, arguments: &Value) -> bool {
+        parse(arguments).is_ok_and(|(name, hash)| self.builds.installed_hash(&name) == Some(hash))
+    }
+
     async fn find(&self, arguments: &Value) -> Result<ToolOffer, ToolOutput> {
         let (name, hash) = parse(arguments)?;
         self.builds.offer(&name, &hash).await.map_err(execution_failure)
@@ -63,6 +67,10 @@ impl ToolOfferTool {
 
     async fn install(&self, arguments: &Value) -> Result<ToolOutput, ToolOutput> {
         let (name, hash) = parse(arguments)?;
+        if self.is_installed(arguments) {
+            let value = json!({ "installed": true, "name": name, "hash": hash });
+            return Ok(success(value).in_words(&format!("{name} is installed already")));
+        }
         self.builds.accept(&name, &hash).await.map_err(execution_failure)?;
         let value = json!({ "installed": true, "name": name, "hash": hash });
         Ok(success(value).in_words(&format!("{name} is installed")))
@@ -72,6 +80,11 @@ impl ToolOfferTool {
 impl Tool for ToolOfferTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn approval(&self, arguments: &Value, _: &ToolContext) -> ApprovalRule {
+        // Without this, a crash after the installation would ask again for what is done.
+        if self.is_installed(arguments) { ApprovalRule::Never } else { ApprovalRule::Always }
     }
 
     fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {

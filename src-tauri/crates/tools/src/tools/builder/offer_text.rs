@@ -13,7 +13,7 @@ const SHOWN_HASH: usize = 12;
 
 /// The text for the approval.
 pub(super) fn offer_text(offer: &ToolOffer) -> String {
-    let ToolOffer { build, accepted, access } = offer;
+    let ToolOffer { build, accepted, access, is_off } = offer;
     let mut lines = vec![headline(build, accepted.as_ref())];
     lines.extend(build.reach());
     if let Some(before) = accepted.as_ref().and_then(ToolBuild::reach)
@@ -22,6 +22,9 @@ pub(super) fn offer_text(offer: &ToolOffer) -> String {
         lines.push(format!("Before: {before}"));
     }
     lines.push(access_text(*access).to_owned());
+    if *is_off {
+        lines.push("The tool is switched off and stays off.".to_owned());
+    }
     if build.is_tainted {
         lines.push("WARNING: the run had read untrusted input (such as web pages) before it wrote this version. Read the source before you allow it.".to_owned());
     }
@@ -38,7 +41,7 @@ pub(super) fn offer_text(offer: &ToolOffer) -> String {
             lines.push("\nChanges since the accepted version:".to_owned());
             lines.push(changes(accepted, build));
         }
-        None => lines.extend(build.files.iter().map(file_text)),
+        None => lines.extend(files_in_order(build).map(file_text)),
     }
     lines.join("\n")
 }
@@ -53,6 +56,14 @@ pub(super) const fn access_text(access: ToolAccess) -> &'static str {
         ToolAccess::AlwaysAsk => "Every call needs your approval.",
         ToolAccess::Off => "You switched this tool off. It stays off.",
     }
+}
+
+/// The files of the tool: those that decide first.
+fn files_in_order(build: &ToolBuild) -> impl Iterator<Item = &ToolSourceFile> {
+    let is_decisive =
+        |file: &&ToolSourceFile| ["tool.toml", "tool.js", "src/lib.rs"].contains(&&*file.path);
+    let first = build.files.iter().rev().filter(is_decisive);
+    first.chain(build.files.iter().filter(move |file| !is_decisive(file)))
 }
 
 fn headline(build: &ToolBuild, accepted: Option<&ToolBuild>) -> String {
@@ -102,7 +113,7 @@ fn file_change(
     };
     let old_name = if before.is_some() { path } else { NO_FILE };
     let new_name = if after.is_some() { path } else { NO_FILE };
-    unified_diff(new_name, &text(before), &text(after), old_name)
+    unified_diff(&escape_line(new_name), &text(before), &text(after), &escape_line(old_name))
 }
 
 fn file_text(file: &ToolSourceFile) -> String {

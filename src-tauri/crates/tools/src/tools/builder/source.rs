@@ -8,7 +8,7 @@ use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{execution_failure, hash_parameter, is_readable, name_parameter, parse_name};
+use super::{execution_failure, hash_parameter, name_parameter, parse_name};
 use crate::arguments;
 use crate::output::{failure, success};
 use crate::spec::{object_schema, read_only_spec};
@@ -42,17 +42,21 @@ impl ToolSource {
         let name = parse_name(&name)?;
         let builds = self.builds.list(Some(&name)).await.map_err(execution_failure)?;
         let is_wanted = |build: &&ToolBuild| hash.as_ref().is_none_or(|hash| build.hash == *hash);
-        let Some(build) = builds.iter().find(is_wanted) else {
+        let build = match builds.iter().find(is_wanted) {
+            Some(listed) => self.builds.find(&name, &listed.hash).await,
+            None => Ok(None),
+        };
+        let Some(build) = build.map_err(execution_failure)? else {
             let text = format!("There is no such version of a built tool {name}. See tool_list.");
             return Err(failure(Fault::InvalidParameters, text));
         };
-        if !is_readable(build) {
+        if !build.is_trusted() {
             let text = format!(
-                "This version of {name} was made after reading untrusted input, and no person accepted it, so you cannot read it. Read an accepted version, or write all files yourself with tool_check."
+                "You cannot read this version of {name}: it may hold untrusted input, and no person accepted it. Read an accepted version, or write all files yourself with tool_check."
             );
             return Err(failure(Fault::NotAuthorised, text));
         }
-        Ok(success(answer(build)).in_words(&format!("Source of {name}")))
+        Ok(success(answer(&build)).in_words(&format!("Source of {name}")))
     }
 }
 

@@ -119,7 +119,8 @@ impl RunFolders {
     /// # Errors
     /// The folder does not exist, or leads outside: the reason without a full stop.
     pub(crate) fn real_folder(&self, path: &str, access: FolderAccess) -> Result<PathBuf, String> {
-        let found = self.resolve(path, access).map_err(|error| error.to_string())?;
+        let text = |error: WorkspaceError| error.to_string().trim_end_matches('.').to_owned();
+        let found = self.resolve(path, access).map_err(text)?;
         let root = found.folder.canonicalize().map_err(|error| error.to_string())?;
         let real = found.folder.join(found.path.as_path()).canonicalize();
         let real = real.map_err(|error| error.to_string())?;
