@@ -14,7 +14,7 @@ use rouse_core::tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{execution_failure, name_parameter, parse_name};
+use super::{execution_failure, invalid_arguments, name_parameter, parse_name};
 use crate::arguments;
 use crate::output::success;
 use crate::spec::{object_schema, read_only_spec};
@@ -82,8 +82,8 @@ impl ToolCheckTool {
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolOutput> {
         let Arguments { name, files, delete } =
-            arguments::parse(arguments).map_err(arguments::invalid_arguments)?;
-        let name = parse_name(&name)?;
+            arguments::parse(arguments).map_err(invalid_arguments)?;
+        let name = parse_name(&name).map_err(invalid_arguments)?;
         let texts = files.into_iter().map(|file| (file.path, Some(file.content)));
         let files: BTreeMap<_, _> =
             texts.chain(delete.into_iter().map(|path| (path, None))).collect();

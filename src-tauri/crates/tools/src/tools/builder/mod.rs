@@ -29,8 +29,12 @@ pub fn builder_tools(builds: Arc<dyn ToolBuilds>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-fn parse_name(name: &str) -> Result<ExtensionName, ToolOutput> {
-    name.parse().map_err(|error| failure(Fault::InvalidParameters, format!("{error}.")))
+fn parse_name(name: &str) -> Result<ExtensionName, String> {
+    name.parse().map_err(|error| format!("{error}."))
+}
+
+fn invalid_arguments(problem: String) -> ToolOutput {
+    failure(Fault::InvalidParameters, problem)
 }
 
 fn execution_failure(problem: String) -> ToolOutput {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::offer_text::{access_text, offer_text};
-use super::{execution_failure, hash_parameter, name_parameter, parse_name};
+use super::{execution_failure, hash_parameter, invalid_arguments, name_parameter, parse_name};
 use crate::arguments;
 use crate::output::success;
 use crate::spec::{object_schema, read_only_spec};
@@ -61,12 +61,12 @@ impl ToolOfferTool {
     }
 
     async fn find(&self, arguments: &Value) -> Result<ToolOffer, ToolOutput> {
-        let (name, hash) = parse(arguments)?;
+        let (name, hash) = parse(arguments).map_err(invalid_arguments)?;
         self.builds.offer(&name, &hash).await.map_err(execution_failure)
     }
 
     async fn install(&self, arguments: &Value) -> Result<ToolOutput, ToolOutput> {
-        let (name, hash) = parse(arguments)?;
+        let (name, hash) = parse(arguments).map_err(invalid_arguments)?;
         if self.is_installed(arguments) {
             let value = json!({ "installed": true, "name": name, "hash": hash });
             return Ok(success(value).in_words(&format!("{name} is installed already")));
@@ -120,8 +120,7 @@ impl Tool for ToolOfferTool {
     }
 }
 
-fn parse(arguments: &Value) -> Result<(ExtensionName, String), ToolOutput> {
-    let Arguments { name, hash } =
-        arguments::parse(arguments).map_err(arguments::invalid_arguments)?;
+fn parse(arguments: &Value) -> Result<(ExtensionName, String), String> {
+    let Arguments { name, hash } = arguments::parse(arguments)?;
     Ok((parse_name(&name)?, hash))
 }

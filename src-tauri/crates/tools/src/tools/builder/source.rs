@@ -8,7 +8,7 @@ use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{execution_failure, hash_parameter, name_parameter, parse_name};
+use super::{execution_failure, hash_parameter, invalid_arguments, name_parameter, parse_name};
 use crate::arguments;
 use crate::output::{failure, success};
 use crate::spec::{object_schema, read_only_spec};
@@ -37,9 +37,8 @@ impl ToolSource {
     }
 
     async fn read(&self, arguments: &Value) -> Result<ToolOutput, ToolOutput> {
-        let Arguments { name, hash } =
-            arguments::parse(arguments).map_err(arguments::invalid_arguments)?;
-        let name = parse_name(&name)?;
+        let Arguments { name, hash } = arguments::parse(arguments).map_err(invalid_arguments)?;
+        let name = parse_name(&name).map_err(invalid_arguments)?;
         let builds = self.builds.list(Some(&name)).await.map_err(execution_failure)?;
         let is_wanted = |build: &&ToolBuild| hash.as_ref().is_none_or(|hash| build.hash == *hash);
         let build = match builds.iter().find(is_wanted) {
