@@ -54,6 +54,29 @@ fn request_that_no_person_can_decide_is_rejected() {
 }
 
 #[test]
+fn content_without_a_text_is_shown_as_json() {
+    let mut action = edit("one\n");
+    let link = json!({ "type": "resource_link", "uri": "file:///etc/secret", "name": "\u{202e}x" });
+    let link: ContentBlock = serde_json::from_value(link).expect("a link");
+    action.content.push(link.into());
+    let details = details_of(&action, &usual()).expect("shown");
+    assert!(details.contains("/w/a.rs: no changed line"), "{details}");
+    assert!(details.contains("file:///etc/secret") && details.contains("⟨U+202E⟩"), "{details}");
+}
+
+#[test]
+fn titles_of_earlier_reports_stay() {
+    let mut record = TaskRecord::default();
+    record.apply(SessionUpdate::ToolCall(ToolCall::new("c1", "Look around")));
+    drop(record.take_report());
+    record.apply(SessionUpdate::ToolCall(ToolCall::new("c2", "Write a file")));
+    assert_eq!(record.titles(), ["Look around", "Write a file"]);
+    record.resume(record.titles());
+    record.apply(SessionUpdate::ToolCall(ToolCall::new("c3", "Run it")));
+    assert_eq!(record.titles(), ["Look around", "Write a file", "Run it"]);
+}
+
+#[test]
 fn answer_never_allows_more_than_once() {
     use PermissionDecision::{AllowForRun, AllowOnce, Cancel, Deny};
     for (decision, expected) in [

@@ -153,13 +153,13 @@ test("step back shows the check and continues again", async () => {
   expect(await screen.findByRole("dialog", { name: "Install weather?" })).toBeInTheDocument();
 });
 
-test("changed draft is not offered for installation", async () => {
+test("changed version is not offered for installation", async () => {
   const host = hostWith();
   host.answers["tools.check"] = () => aBuild({ hash: installedHash });
   const { user } = renderApp(address, host);
   await press(user, "Install…");
   const dialog = within(await screen.findByRole("dialog", { name: "Install weather" }));
-  expect(await dialog.findByText(/^The draft has changed since/)).toBeInTheDocument();
+  expect(await dialog.findByText(/^The files have changed since/)).toBeInTheDocument();
   expect(dialog.queryByRole("button", { name: "Continue" })).not.toBeInTheDocument();
   expect(host.called("extensions.preview")).toEqual([]);
 });

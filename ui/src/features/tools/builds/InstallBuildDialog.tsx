@@ -1,4 +1,4 @@
-/* Installs the draft of a built tool. The draft is checked again, because the person has read the files of one
+/* Installs a version of a built tool. Its files are checked again, because the person has read the files of one
    version; another version is shown before its consent page. */
 
 import { TriangleAlert } from "lucide-react";
@@ -20,7 +20,7 @@ interface Props {
   name: string;
   /** Version that the person has read. */
   hash: string;
-  /** Folder of the draft. */
+  /** Folder of the version. */
   folder: string;
   onClose: () => void;
 }
@@ -49,7 +49,7 @@ export function InstallBuildDialog({ name, hash, folder, onClose }: Props) {
       <StepStart>
         {build && build.hash !== hash && (
           <Notice tone="accent" icon={TriangleAlert}>
-            The draft has changed since the version that you read. Close this dialog and read the newest version.
+            The files have changed since you read this version. Close this dialog and read the newest version.
           </Notice>
         )}
         {isBusy ? <Checking /> : build && <CheckResult build={build} />}

@@ -1,7 +1,7 @@
-//! The build of a Rust tool: the sources of a draft to a component.
+//! The build of a Rust tool: its sources to a component.
 //!
 //! Owns the generated `Cargo.toml` and the confined run of cargo, without a network and outside of Rouse's data. Never
-//! fetches a crate, and never runs a script of the draft itself. Pitfall: macros and build scripts of crates, which run
+//! fetches a crate, and never runs a build script of the tool. Pitfall: macros and build scripts of crates, which run
 //! code of others; they run in the sandbox of servers, with the folder of the build as the only writable one.
 
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ struct CargoPackage<'m> {
     name: &'m str,
     version: &'static str,
     edition: &'static str,
-    /// The draft has no build script.
+    /// A tool has no build script.
     build: bool,
 }
 
@@ -88,19 +88,19 @@ impl RustBuilder {
         Self { processes, env, folder: folders.join(BUILDER) }
     }
 
-    /// The component of a draft.
+    /// The component of a tool.
     ///
     /// # Errors
     /// Rust or its target is missing, or cargo failed: cause, remedy and the end of its output.
     pub(super) async fn build(
         &self,
-        draft: &ToolFolder,
+        sources: &ToolFolder,
         manifest: &ToolManifest,
     ) -> Result<Vec<u8>, String> {
         let name = &manifest.name;
         let folder = self.folder.join(name.as_str());
         let toolchain = Toolchain::find(&self.env)?;
-        prepare(&folder, draft, manifest).map_err(|error| unwritable(&folder, &error))?;
+        prepare(&folder, sources, manifest).map_err(|error| unwritable(&folder, &error))?;
         let process = self.processes.start(self.command(&toolchain, &folder)).await;
         let process = process.map_err(|error| error.0)?;
         let ended = tokio::time::timeout(BUILD_LIMIT, end_of(&*process)).await;
@@ -164,18 +164,18 @@ impl Toolchain {
     }
 }
 
-/// Whether the draft has Rust sources.
-pub(super) fn has_sources(draft: &ToolFolder) -> bool {
-    draft.get(SOURCE).is_some()
+/// Whether a tool has Rust sources.
+pub(super) fn has_sources(sources: &ToolFolder) -> bool {
+    sources.get(SOURCE).is_some()
 }
 
 /// Writes the sources and the manifest. The target folder stays, so that a further build is fast.
-fn prepare(folder: &Path, draft: &ToolFolder, manifest: &ToolManifest) -> io::Result<()> {
+fn prepare(folder: &Path, sources: &ToolFolder, manifest: &ToolManifest) -> io::Result<()> {
     match fs::remove_dir_all(folder.join("src")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    for (path, content) in draft.files().filter(|(path, _)| path.starts_with("src/")) {
+    for (path, content) in sources.files().filter(|(path, _)| path.starts_with("src/")) {
         let file = folder.join(path);
         fs::create_dir_all(file.parent().expect("BUG: a file has a folder"))?;
         fs::write(file, content)?;

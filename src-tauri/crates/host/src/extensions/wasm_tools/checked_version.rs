@@ -17,7 +17,7 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 /// The stored lines of the log of a test.
 const MAX_LOG_LINES: usize = 20;
 
-/// The version with the facts of `check`. `name` is the name of the draft or of the manifest.
+/// The version with the facts of `check`. `name` is the name in the call or in the manifest.
 pub(super) fn checked_version(
     name: &ExtensionName,
     folder: &ToolFolder,

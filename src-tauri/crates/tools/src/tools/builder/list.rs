@@ -11,12 +11,12 @@ use super::execution_failure;
 use crate::output::success;
 use crate::spec::{object_schema, read_only_spec};
 
-pub(super) struct ToolList {
+pub(super) struct BuiltToolList {
     spec: ToolSpec,
     builds: Arc<dyn ToolBuilds>,
 }
 
-impl ToolList {
+impl BuiltToolList {
     pub(super) fn new(builds: Arc<dyn ToolBuilds>) -> Self {
         let description = "Lists the tools that were built on this computer, with their newest and accepted versions.";
         let parameters = object_schema(&[], json!({}));
@@ -25,7 +25,7 @@ impl ToolList {
     }
 }
 
-impl Tool for ToolList {
+impl Tool for BuiltToolList {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

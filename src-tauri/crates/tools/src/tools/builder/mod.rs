@@ -22,7 +22,7 @@ use crate::output::failure;
 #[must_use]
 pub fn builder_tools(builds: Arc<dyn ToolBuilds>) -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(list::ToolList::new(Arc::clone(&builds))),
+        Arc::new(list::BuiltToolList::new(Arc::clone(&builds))),
         Arc::new(source::ToolSource::new(Arc::clone(&builds))),
         Arc::new(check::ToolCheckTool::new(Arc::clone(&builds))),
         Arc::new(offer::ToolOfferTool::new(builds)),
