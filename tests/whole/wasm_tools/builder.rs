@@ -36,6 +36,7 @@ const WRONG: &str =
 const RIGHT: &str = "export function run(args) {\n  return { n: args.n * 2 };\n}\n";
 const COMMENTED: &str = "// Twice.\nexport function run(args) {\n  return { n: args.n * 2 };\n}\n";
 const TRIPLED: &str = "export function run(args) {\n  return { n: args.n * 3 };\n}\n";
+const LATER: &str = "// Later.\nexport function run(args) { return { n: args.n * 2 }; }\n";
 const ONLINE: &str =
     r#"export function run() { return { n: http("https://a.example/").status }; }"#;
 
@@ -232,6 +233,14 @@ pub(super) async fn version_of_a_tainted_run_is_marked(engine: &TestEngine, work
     assert!(preview.contains("had read untrusted input"), "{preview}");
     engine.decide(&approval, "deny").await;
     engine.wait_for_run(&id, "succeeded").await;
+    // The next run of the job has the page in its session.
+    let files = [("tool.toml", MANIFEST), ("tool.js", LATER)];
+    engine.model.extend([checks("c1", &files), says("Checked.")]);
+    engine.start_run(&id).await;
+    engine.finished_runs(&id, 2).await;
+    let wanted = json!({ "name": "doubler", "hash": hash_of(LATER) });
+    let later = engine.call("tools.source", wanted).await;
+    assert_eq!(later["build"]["isTainted"], true, "{later}");
     // Another run neither reads nor continues the version.
     let wanted = json!({ "name": "doubler", "hash": hash_of(COMMENTED) });
     let script = vec![calls([("c1", "tool_source", wanted)]), checks("c2", &[]), says("Done.")];

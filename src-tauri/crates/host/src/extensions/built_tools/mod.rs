@@ -20,11 +20,12 @@ use rouse_core::extension::{
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, RunId};
 use rouse_gateway::{Extensions as _, RpcError};
-use rouse_store::Store;
+use rouse_store::{Store, StoreError};
 use rouse_wasm::{ToolFolder, manifest_tool, read_manifest};
+use tokio::sync::Mutex;
 
 use self::rust_build::{RustBuilder, has_sources};
-use self::version_folders::{VersionFolders, check_changes};
+use self::version_folders::{VersionFolders, check_changes, delete_folder};
 use super::gateway_extensions::GatewayExtensions;
 use super::installed::InstalledExtensions;
 use super::wasm_tools::{VersionOrigin, WasmTools};
@@ -44,6 +45,8 @@ pub(crate) struct BuiltTools {
     clock: Arc<dyn Clock>,
     /// The tools of runs, of which some read untrusted input.
     registry: OnceLock<Weak<ToolRegistry>>,
+    /// Held while the files of versions change.
+    writing: Mutex<()>,
 }
 
 impl BuiltTools {
@@ -60,7 +63,8 @@ impl BuiltTools {
         let rust = RustBuilder::new(processes, env, &home.extension_folders());
         let (folders, registry) = (VersionFolders::new(home.tool_versions()), OnceLock::new());
         let clock = Arc::clone(&options.clock);
-        Self { wasm, installed, gateway, folders, rust, store, clock, registry }
+        let writing = Mutex::default();
+        Self { wasm, installed, gateway, folders, rust, store, clock, registry, writing }
     }
 
     /// Sets the tools of runs.
@@ -69,13 +73,21 @@ impl BuiltTools {
         debug_assert!(is_first, "BUG: the built tools have two registries");
     }
 
-    /// Whether the run has read untrusted input. An error counts as tainted.
+    /// Whether the run or its session has read untrusted input. An error counts as tainted.
     async fn is_tainted(&self, run: &RunId) -> bool {
         let Some(registry) = self.registry.get().and_then(Weak::upgrade) else { return true };
         let tools = registry.current();
-        let runs = [run.clone()];
-        let read = self.store.is_any_run_tainted(&runs, &tools.trusted_tools()).await;
-        read.unwrap_or_else(|error| {
+        let trusted = tools.trusted_tools();
+        let read = async {
+            let session = self.store.run(run).await?.and_then(|run| run.session);
+            let is_session_tainted = match &session {
+                Some(session) => self.store.is_session_tainted(session, &trusted).await?,
+                None => false,
+            };
+            let runs = [run.clone()];
+            Ok(is_session_tainted || self.store.is_any_run_tainted(&runs, &trusted).await?)
+        };
+        read.await.unwrap_or_else(|error: StoreError| {
             tracing::warn!(%error, "the taint of a run was not read");
             true
         })
@@ -89,6 +101,7 @@ impl BuiltTools {
         let ToolVersionChange { name, files } = change;
         self.refuse_server(&name)?;
         check_changes(&files).map_err(|error| error.to_string())?;
+        self.folders.check_name(&name).map_err(|error| error.to_string())?;
         let is_tainted = self.is_tainted(run).await;
         let base = self.base_of(&name, run).await?;
         let changes = files.into_iter().map(|(path, text)| (path, text.map(String::into_bytes)));
@@ -97,12 +110,24 @@ impl BuiltTools {
             Ok(built) => (built.unwrap_or(changed), None),
             Err(error) => (changed, Some(error)),
         };
-        let (folders, owner, files) = (self.folders.clone(), name.clone(), changed.clone());
-        blocking(move || folders.write(&owner, &files).map_err(|error| error.to_string())).await?;
         let origin = VersionOrigin { run_id: Some(run.clone()), is_tainted, build_error };
-        let build = self.wasm.check_version(changed, Some(&name), origin).await?;
-        self.prune(&name).await?;
+        let build = self.wasm.check_version(changed.clone(), Some(&name), origin).await?;
+        self.keep_files(&name, changed).await?;
         Ok(build)
+    }
+
+    /// Writes the files of a recorded version, and deletes those of versions that are no longer recorded.
+    async fn keep_files(&self, name: &ExtensionName, files: ToolFolder) -> Result<(), String> {
+        // Otherwise another check of the same tool could delete half-written files.
+        let _writing = self.writing.lock().await;
+        let recorded = self.versions(name).await?.into_iter();
+        let recorded: Vec<String> = recorded.map(|build| build.hash).collect();
+        let (folders, name) = (self.folders.clone(), name.clone());
+        blocking(move || {
+            folders.write(&name, &files).map_err(|error| error.to_string())?;
+            folders.prune(&name, &recorded).map_err(|error| error.to_string())
+        })
+        .await
     }
 
     /// The files that a change of `run` applies to: the newest version that the run may read, or the installed files. An
@@ -110,28 +135,18 @@ impl BuiltTools {
     async fn base_of(&self, name: &ExtensionName, run: &RunId) -> Result<ToolFolder, String> {
         let versions = self.versions(name).await?;
         let is_base = |build: &&ToolBuild| build.is_trusted() || build.run_id.as_ref() == Some(run);
-        let hash = versions.iter().find(is_base).map(|build| build.hash.clone());
+        let hashes: Vec<String> =
+            versions.iter().filter(is_base).map(|build| build.hash.clone()).collect();
         let (folders, name) = (self.folders.clone(), name.clone());
         let package = self.wasm.package_folder(&name);
-        blocking(move || {
-            let made = hash.and_then(|hash| folders.read(&name, &hash));
-            match made {
-                Some(made) => Ok(made),
-                None if package.exists() => {
-                    ToolFolder::read(&package).map_err(|error| error.to_string())
-                }
-                None => Ok(ToolFolder::default()),
+        blocking(move || match hashes.iter().find_map(|hash| folders.read(&name, hash)) {
+            Some(made) => Ok(made),
+            None if package.exists() => {
+                ToolFolder::read(&package).map_err(|error| error.to_string())
             }
+            None => Ok(ToolFolder::default()),
         })
         .await
-    }
-
-    /// Deletes the folders of versions that are no longer stored.
-    async fn prune(&self, name: &ExtensionName) -> Result<(), String> {
-        let versions = self.versions(name).await?;
-        let kept: Vec<String> = versions.into_iter().map(|build| build.hash).collect();
-        let (folders, name) = (self.folders.clone(), name.clone());
-        blocking(move || folders.prune(&name, &kept).map_err(|error| error.to_string())).await
     }
 
     /// The version with the component of its Rust sources; none without sources.
@@ -241,8 +256,10 @@ impl BuiltTools {
         let removed = removed.map_err(|error| error.to_string())?;
         let (folders, owner) = (self.folders.clone(), name.clone());
         let kept: Vec<String> = kept.into_iter().collect();
+        let build = self.rust.folder(name);
+        let _writing = self.writing.lock().await;
         blocking(move || {
-            let pruned = folders.prune(&owner, &kept);
+            let pruned = folders.prune(&owner, &kept).and_then(|()| delete_folder(&build));
             pruned.map_err(|error| format!("The files of {owner} cannot be deleted: {error}."))
         })
         .await?;

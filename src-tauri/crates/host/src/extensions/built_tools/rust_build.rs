@@ -1,8 +1,9 @@
 //! The build of a Rust tool: its sources to a component.
 //!
-//! Owns the generated `Cargo.toml` and the confined run of cargo, without a network and outside of Rouse's data. Never
-//! fetches a crate, and never runs a build script of the tool. Pitfall: macros and build scripts of crates, which run
-//! code of others; they run in the sandbox of servers, with the folder of the build as the only writable one.
+//! Owns the generated `Cargo.toml` and the confined run of cargo, without a network. Never fetches a crate, and never
+//! runs a build script of the tool. Pitfall: macros and build scripts of crates, which run code of others; each tool has
+//! a writable folder of its own, so that no crate changes the component of another tool. One build runs at a time, so
+//! that a component is built from the sources beside it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +13,18 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::extension::{ServerCommand, ServerLine, ServerProcess, ServerProcesses};
+use rouse_core::extension::{
+    ExtensionName, ServerCommand, ServerLine, ServerProcess, ServerProcesses,
+};
 use rouse_core::job::{FolderAccess, FolderGrant};
-use rouse_core::text::escape_line;
+use rouse_core::text::{escape_line, hex_digits};
 use rouse_tools::{expand_granted_path, find_program};
 use rouse_wasm::{TOOL_WORLD, ToolFolder, ToolManifest};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
 
+use super::blocking;
 use crate::options::EnvReader;
 
 /// The target of a component.
@@ -31,15 +37,16 @@ const EXITED_WELL: &str = "The server exited with status 0.";
 const SHOWN_LINES: usize = 30;
 /// The source that a build needs.
 const SOURCE: &str = "src/lib.rs";
-/// The name of the builds, as of an extension: it owns the only writable folder of cargo.
-const BUILDER: &str = "rust-build";
+/// The digits of a tool's hash in the name of its folder.
+const FOLDER_DIGITS: usize = 12;
 
 /// Builds Rust tools.
 pub(super) struct RustBuilder {
     processes: Arc<dyn ServerProcesses>,
     env: EnvReader,
-    /// The private folder of the builds.
-    folder: PathBuf,
+    /// The private folders of all extensions.
+    folders: PathBuf,
+    building: Mutex<()>,
 }
 
 /// The programs of a toolchain.
@@ -85,7 +92,7 @@ struct CargoProfile {
 impl RustBuilder {
     /// Builds below the private `folders` of all extensions.
     pub(super) fn new(processes: Arc<dyn ServerProcesses>, env: EnvReader, folders: &Path) -> Self {
-        Self { processes, env, folder: folders.join(BUILDER) }
+        Self { processes, env, folders: folders.to_owned(), building: Mutex::default() }
     }
 
     /// The component of a tool.
@@ -97,12 +104,18 @@ impl RustBuilder {
         sources: &ToolFolder,
         manifest: &ToolManifest,
     ) -> Result<Vec<u8>, String> {
-        let name = &manifest.name;
-        let folder = self.folder.join(name.as_str());
-        let toolchain = Toolchain::find(&self.env)?;
-        prepare(&folder, sources, manifest).map_err(|error| unwritable(&folder, &error))?;
-        let process = self.processes.start(self.command(&toolchain, &folder)).await;
-        let process = process.map_err(|error| error.0)?;
+        let _building = self.building.lock().await;
+        let owner = owner_of(&manifest.name);
+        let folder = self.folder(&manifest.name).join("build");
+        let (env, target) = (Arc::clone(&self.env), folder.clone());
+        let (sources, manifest) = (sources.clone(), manifest.clone());
+        let file = format!("{}.wasm", manifest.name.as_str().replace('-', "_"));
+        let toolchain = blocking(move || {
+            prepare(&target, &sources, &manifest).map_err(|error| unwritable(&target, &error))?;
+            Toolchain::find(&env)
+        });
+        let command = self.command(&toolchain.await?, owner, &folder);
+        let process = self.processes.start(command).await.map_err(|error| error.0)?;
         let ended = tokio::time::timeout(BUILD_LIMIT, end_of(&*process)).await;
         let Ok(end) = ended else {
             process.stop().await;
@@ -112,18 +125,22 @@ impl RustBuilder {
         if end != EXITED_WELL {
             return Err(failure(&folder, &process.stderr_tail()));
         }
-        let file = format!("{}.wasm", name.as_str().replace('-', "_"));
         let component = folder.join("target").join(TARGET).join("release").join(file);
         fs::read(&component).map_err(|error| format!("The component was not read: {error}."))
     }
 
-    fn command(&self, toolchain: &Toolchain, folder: &Path) -> ServerCommand {
+    /// The folder of a tool's builds, which may not exist.
+    pub(super) fn folder(&self, name: &ExtensionName) -> PathBuf {
+        self.folders.join(owner_of(name).as_str())
+    }
+
+    fn command(&self, toolchain: &Toolchain, owner: ExtensionName, folder: &Path) -> ServerCommand {
         let home = (self.env)("CARGO_HOME").unwrap_or_else(|| "~/.cargo".to_owned());
         let home = expand_granted_path(&home);
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let arguments = ["build", "--release", "--offline", "--target", TARGET];
         ServerCommand {
-            extension: BUILDER.parse().expect("BUG: the name is valid"),
+            extension: owner,
             program: text(&toolchain.cargo),
             arguments: arguments.map(str::to_owned).to_vec(),
             environment: BTreeMap::from([
@@ -162,6 +179,12 @@ impl Toolchain {
             |name: &str| root.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         Ok(Self { cargo: program("cargo"), rustc: program("rustc") })
     }
+}
+
+/// The name, as of an extension, whose private folder is the writable folder of a tool's build.
+fn owner_of(name: &ExtensionName) -> ExtensionName {
+    let digits = hex_digits(&Sha256::digest(name.as_str()));
+    format!("rust-{}", &digits[..FOLDER_DIGITS]).parse().expect("BUG: the name is valid")
 }
 
 /// Whether a tool has Rust sources.

@@ -63,20 +63,26 @@ impl VersionFolders {
         (folder.hash() == hash).then_some(folder)
     }
 
+    /// Refuses a new name when there are too many.
+    ///
+    /// # Errors
+    /// There are too many names.
+    pub(super) fn check_name(&self, name: &ExtensionName) -> Result<(), VersionFolderError> {
+        let names = fs::read_dir(&self.root).map_or(0, Iterator::count);
+        let is_known = self.root.join(name.as_str()).exists();
+        if is_known || names < MAX_NAMES { Ok(()) } else { Err(VersionFolderError::TooMany) }
+    }
+
     /// Writes the files of a version.
     ///
     /// # Errors
-    /// A file cannot be written, or there are too many names.
+    /// A file cannot be written.
     pub(super) fn write(
         &self,
         name: &ExtensionName,
         files: &ToolFolder,
     ) -> Result<(), VersionFolderError> {
         let versions = self.root.join(name.as_str());
-        let names = fs::read_dir(&self.root).map_or(0, Iterator::count);
-        if !versions.exists() && names >= MAX_NAMES {
-            return Err(VersionFolderError::TooMany);
-        }
         let target = self.folder(name, &files.hash());
         if self.read(name, &files.hash()).is_some() {
             return Ok(());
@@ -102,7 +108,7 @@ impl VersionFolders {
         for entry in entries {
             let entry = entry?;
             if !kept.iter().any(|hash| entry.file_name() == hash.as_str()) {
-                ignore_missing(fs::remove_dir_all(entry.path()))?;
+                delete_folder(&entry.path())?;
             }
         }
         if kept.is_empty() { ignore_missing(fs::remove_dir(versions)) } else { Ok(()) }
@@ -137,8 +143,13 @@ fn is_plain_path(path: &str) -> bool {
 
 /// Puts a complete folder into the place of damaged files, if there are any.
 fn replace(new: &Path, target: &Path) -> io::Result<()> {
-    ignore_missing(fs::remove_dir_all(target))?;
+    delete_folder(target)?;
     fs::rename(new, target)
+}
+
+/// Deletes a folder, if it exists.
+pub(super) fn delete_folder(folder: &Path) -> io::Result<()> {
+    ignore_missing(fs::remove_dir_all(folder))
 }
 
 fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
@@ -232,8 +243,8 @@ mod tests {
         for number in 0..MAX_NAMES {
             fixture.write(&format!("tool-{number}"), "1").expect("a version");
         }
-        let refused = fixture.write("one-more", "1");
-        assert!(matches!(refused, Err(VersionFolderError::TooMany)), "{refused:?}");
-        assert!(fixture.write("tool-0", "2").is_ok());
+        let check = |name: &str| fixture.folders.check_name(&name.parse().expect("a name"));
+        assert!(matches!(check("one-more"), Err(VersionFolderError::TooMany)));
+        assert!(check("tool-0").is_ok());
     }
 }
